@@ -1,0 +1,24 @@
+"""Measure, draw and repair the calibration of classifiers, the scikit-learn way."""
+
+from skcal.accumulators import BinnedECEAccumulator, SmoothECEAccumulator
+from skcal.displays import ReliabilityDisplay
+from skcal.metrics import binned_ece, rank_ece, smooth_ece
+from skcal.scorers import (
+    neg_binned_ece_scorer,
+    neg_rank_ece_scorer,
+    neg_smooth_ece_scorer,
+)
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "BinnedECEAccumulator",
+    "ReliabilityDisplay",
+    "SmoothECEAccumulator",
+    "binned_ece",
+    "neg_binned_ece_scorer",
+    "neg_rank_ece_scorer",
+    "neg_smooth_ece_scorer",
+    "rank_ece",
+    "smooth_ece",
+]

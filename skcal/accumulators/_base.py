@@ -1,0 +1,140 @@
+"""What all accumulators share: the door, one state per binary problem, the mean."""
+
+import numpy as np
+
+from skcal._predictions import MULTICLASS_REDUCTIONS, check_predictions
+
+
+class Accumulator:
+    """Mergeable state of a calibration measure.
+
+    Subclasses give `_new_sums`, an empty state of one binary problem with ``update``,
+    ``merge`` and ``weight``, and `_value`, the measure of such a state.
+    """
+
+    def __init__(self, *, pos_label, labels, multiclass):
+        if multiclass not in MULTICLASS_REDUCTIONS:
+            raise ValueError(
+                f"multiclass must be one of {list(MULTICLASS_REDUCTIONS)}. "
+                f"Got {multiclass!r} instead."
+            )
+        self.pos_label = pos_label
+        self.labels = labels
+        self.multiclass = multiclass
+        self.n_samples_ = 0
+        self._n_columns = None
+        self._sums = []
+
+    def update(self, y_true, y_proba, sample_weight=None):
+        """Add a batch of rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels.
+        y_proba : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Predicted probabilities in [0, 1].
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If the batch is invalid or has another number of classes than the first.
+            The state is then as it was before the call.
+        """
+        predictions = check_predictions(
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            pos_label=self.pos_label,
+            labels=self.labels,
+            allow_zero_weight=True,
+        )
+        n_columns = 1 if predictions.is_binary else predictions.proba.shape[1]
+        if self._n_columns not in (None, n_columns):
+            raise ValueError(
+                f"This batch has {n_columns} probability column(s) and earlier ones "
+                f"had {self._n_columns}."
+            )
+        problems = predictions.binary_problems(self.multiclass)
+        if self._n_columns is None:
+            self._sums = [self._new_sums() for _ in problems]
+            self._n_columns = n_columns
+        for sums, problem in zip(self._sums, problems, strict=True):
+            sums.update(problem)
+        self.n_samples_ += predictions.n_samples
+        return self
+
+    def merge(self, other):
+        """Add the rows that another accumulator has seen.
+
+        Parameters
+        ----------
+        other : object of the same class and configuration
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If `other` is of another class, configuration or number of classes.
+        """
+        if type(other) is not type(self):
+            raise ValueError(
+                f"Can only merge another {type(self).__name__}. "
+                f"Got {type(other).__name__} instead."
+            )
+        mine, theirs = self._configuration(), other._configuration()
+        if mine != theirs:
+            raise ValueError(
+                f"Can only merge accumulators of one configuration. Got {theirs} into "
+                f"{mine}."
+            )
+        if other._n_columns is None:
+            return self
+        if self._n_columns is None:
+            self._sums = [self._new_sums() for _ in other._sums]
+            self._n_columns = other._n_columns
+        if self._n_columns != other._n_columns:
+            raise ValueError(
+                f"Can only merge accumulators of one number of classes. Got "
+                f"{other._n_columns} probability column(s) into {self._n_columns}."
+            )
+        for sums, more in zip(self._sums, other._sums, strict=True):
+            sums.merge(more)
+        self.n_samples_ += other.n_samples_
+        return self
+
+    def compute(self):
+        """The measure over all rows seen so far.
+
+        Returns
+        -------
+        error : float
+
+        Raises
+        ------
+        ValueError
+            If no row of positive weight has been seen.
+        """
+        if not self._sums or self._sums[0].weight <= 0:
+            raise ValueError(
+                "No row of positive weight has been seen yet; call update first."
+            )
+        return float(np.mean([self._value(sums) for sums in self._sums]))
+
+    def _configuration(self):
+        labels = (
+            None if self.labels is None else tuple(np.asarray(self.labels).tolist())
+        )
+        return (self.pos_label, labels, self.multiclass)
+
+    def __repr__(self):
+        return f"{type(self).__name__}(n_samples={self.n_samples_})"
