@@ -117,6 +117,7 @@ def check_predictions(
     pos_label=None,
     labels=None,
     allow_zero_weight=False,
+    logits=False,
 ):
     """Check and encode labels, probabilities and weights.
 
@@ -138,6 +139,8 @@ def check_predictions(
         All labels in sorted order, needed where `y_true` lacks a class.
     allow_zero_weight : bool, default=False
         Accept weights that are all zero, as a stream's batch may have.
+    logits : bool, default=False
+        `y_proba` holds logits: any finite numbers.
 
     Returns
     -------
@@ -148,7 +151,7 @@ def check_predictions(
     ValueError
         If anything is missing, non-finite, out of range, inconsistent or ambiguous.
     """
-    proba = _check_proba(y_proba)
+    proba = check_scores(y_proba, logits=logits)
     y = _check_labels_array(y_true)
     if y.shape[0] != proba.shape[0]:
         raise ValueError(
@@ -170,32 +173,38 @@ def check_predictions(
 # Probabilities ------------------------------------------------------------------------
 
 
-def _check_proba(y_proba):
-    proba = _as_real_array(y_proba, "y_proba")
-    if proba.ndim not in (1, 2) or (proba.ndim == 2 and proba.shape[1] == 0):
+def check_scores(y_proba, *, logits=False):
+    """Checked probabilities or logits, of shape (n_samples,) or (n_samples, k >= 2)."""
+    scores = _as_real_array(y_proba, "y_proba")
+    if scores.ndim not in (1, 2) or (scores.ndim == 2 and scores.shape[1] == 0):
         raise ValueError(
             "y_proba must have shape (n_samples,), (n_samples, 1) or "
-            f"(n_samples, n_classes). Got shape {proba.shape} instead."
+            f"(n_samples, n_classes). Got shape {scores.shape} instead."
         )
-    if proba.shape[0] == 0:
+    if scores.shape[0] == 0:
         raise ValueError(
             "y_proba is empty: found array with 0 sample(s) while a minimum of 1 is "
             "required."
         )
-    if proba.ndim == 2 and proba.shape[1] == 1:
-        proba = proba[:, 0]
-    low, high = proba.min(), proba.max()
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    low, high = scores.min(), scores.max()
+    if logits:
+        if not (low > -np.inf and high < np.inf):
+            _raise_not_finite(scores, "y_proba")
+        return scores
     # A NaN anywhere makes both comparisons false.
     if not (low >= 0 and high <= 1):
         rounding = _ROUNDING
-        if proba.dtype.kind == "f":
-            rounding = max(rounding, float(np.finfo(proba.dtype).eps))
+        if scores.dtype.kind == "f":
+            rounding = max(rounding, float(np.finfo(scores.dtype).eps))
         if not (low >= -rounding and high <= 1 + rounding):
-            _raise_bad_values(proba, "y_proba", rounding)
-        proba = np.clip(proba, 0, 1)
-    if proba.ndim == 2:
-        _check_row_sums(proba)
-    return proba
+            _raise_not_finite(scores, "y_proba")
+            _raise_out_of_range(scores, "y_proba", rounding)
+        scores = np.clip(scores, 0, 1)
+    if scores.ndim == 2:
+        _check_row_sums(scores)
+    return scores
 
 
 def _check_row_sums(proba):
@@ -220,21 +229,24 @@ def _check_row_sums(proba):
             )
 
 
-def _raise_bad_values(values, name, rounding):
-    nan = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+def _raise_not_finite(values, name):
+    if values.dtype.kind != "f":
+        return
+    nan = np.isnan(values)
     if nan.any():
-        where = _place(nan)
         raise ValueError(
             f"Input {name} contains NaN: {int(nan.sum())} of {values.size} values, "
-            f"the first at {where}. Drop or impute these rows first."
+            f"the first at {_place(nan)}. Drop or impute these rows first."
         )
-    infinite = np.isinf(values) if values.dtype.kind == "f" else nan
+    infinite = np.isinf(values)
     if infinite.any():
-        where = _place(infinite)
         raise ValueError(
             f"Input {name} contains infinity: {int(infinite.sum())} of {values.size} "
-            f"values, the first at {where}."
+            f"values, the first at {_place(infinite)}."
         )
+
+
+def _raise_out_of_range(values, name, rounding):
     outside = (values < -rounding) | (values > 1 + rounding)
     where = _place(outside)
     first = values[np.nonzero(outside)][0]
@@ -394,6 +406,11 @@ def _is_missing(value):
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and value != value
+
+
+def check_labels(y_true):
+    """Distinct labels in sorted order."""
+    return _unique(_check_labels_array(y_true))
 
 
 def _check_known_labels(labels, proba):

@@ -1,5 +1,6 @@
 """The only file that imports underscore names from scikit-learn, one line each."""
 
+from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -9,6 +10,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "_BaseScorer",
+    "_fit_context",
     "_get_response_values",
     "check_matplotlib_support",
     "validate_params",

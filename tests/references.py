@@ -78,7 +78,8 @@ def _windows(x, sigma, low, high):
 
 def _root(function, a, b):
     if function(a) * function(b) >= 0:
-        return a  # the sign change seen in the scan was rounding noise around zero
+        # One end is zero but for rounding, and changed its sign since the scan.
+        return min(a, b, key=lambda t: abs(function(t)))
     return brentq(function, a, b, xtol=1e-15)
 
 

@@ -1,0 +1,293 @@
+"""What all recalibrators share: input, encoding, output and scikit-learn's manners."""
+
+import warnings
+from importlib import import_module
+
+import numpy as np
+from scipy.special import expit, log_softmax, logsumexp, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skcal._predictions import check_labels, check_predictions, check_scores
+from skcal._sklearn import StrOptions, _fit_context
+
+INPUTS = ("proba", "logits")
+
+
+class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Base class of the recalibrators: probabilities in, better probabilities out.
+
+    A subclass stores its arguments in ``__init__``, `labels` and `input` among them,
+    and gives two methods on checked float64 scores:
+
+    - ``_fit_scores(scores, codes, weight)`` learns from the scores,
+    - ``_apply_scores(scores)`` returns probabilities of shape (n_samples, n_classes).
+
+    Scores are logits of shape (n_samples, n_classes); for two classes their halves,
+    ``(-z / 2, z / 2)`` with z the log odds of the second class. Codes index the columns
+    and weights are positive: rows of weight zero are gone.
+
+    Probabilities closer to 0 or 1 than the machine epsilon of their dtype (2e-16, or
+    1e-7 for float32) are moved to it, as in :func:`sklearn.metrics.log_loss`, so that
+    logits are finite.
+    """
+
+    _parameter_constraints: dict = {
+        "labels": ["array-like", None],
+        "input": [StrOptions(set(INPUTS))],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, proba, y, sample_weight=None):
+        """Learn to repair predicted probabilities.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples,), (n_samples, 1) or \
+                (n_samples, n_classes)
+            Predicted probabilities in [0, 1], or logits with ``input="logits"``. One
+            column is the second class's in sorted order.
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a weight of k counts as k repetitions of the row.
+
+        Returns
+        -------
+        self : object
+            The fitted recalibrator.
+
+        Raises
+        ------
+        ValueError
+            If the input is invalid.
+        """
+        scores = self._check_columns(proba, reset=True)
+        labels = self.labels
+        if labels is None:
+            found = check_labels(y)
+            # Both classes are there: the second in sorted order is the positive one.
+            labels = found if found.shape[0] == 2 and scores.ndim == 1 else None
+        predictions = check_predictions(
+            y,
+            scores,
+            sample_weight=sample_weight,
+            labels=labels,
+            logits=self.input == "logits",
+        )
+        self.classes_ = predictions.classes
+        scores = self._scores(predictions.proba)
+        codes = np.asarray(predictions.codes, dtype=np.intp)
+        weight = np.ones(codes.shape[0])
+        if predictions.sample_weight is not None:
+            weight = np.array(predictions.sample_weight, dtype=np.float64)
+            counted = weight > 0
+            scores, codes, weight = scores[counted], codes[counted], weight[counted]
+        self._fit_scores(scores, codes, weight)
+        return self
+
+    def transform(self, proba):
+        """Repair predicted probabilities.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples,), (n_samples, 1) or \
+                (n_samples, n_classes)
+            Predicted probabilities in [0, 1], or logits with ``input="logits"``.
+
+        Returns
+        -------
+        repaired : ndarray of shape (n_samples, n_classes)
+            Probabilities; rows sum to one. float32 for float32 input, else float64.
+        """
+        return self._repaired(proba)
+
+    def predict_proba(self, proba):
+        """Repair predicted probabilities; the same as :meth:`transform`.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples,), (n_samples, 1) or \
+                (n_samples, n_classes)
+            Predicted probabilities in [0, 1], or logits with ``input="logits"``.
+
+        Returns
+        -------
+        repaired : ndarray of shape (n_samples, n_classes)
+            Probabilities; rows sum to one.
+        """
+        return self._repaired(proba)
+
+    def predict(self, proba):
+        """Label of the most probable class after repair.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples,), (n_samples, 1) or \
+                (n_samples, n_classes)
+            Predicted probabilities in [0, 1], or logits with ``input="logits"``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted labels.
+        """
+        return self.classes_[self.predict_proba(proba).argmax(axis=1)]
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the output columns: the class's name in lower case, and the label.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used.
+
+        Returns
+        -------
+        names : ndarray of str objects of shape (n_classes,)
+            Output column names.
+        """
+        check_is_fitted(self)
+        prefix = type(self).__name__.lower()
+        return np.asarray([f"{prefix}_{label}" for label in self.classes_], object)
+
+    def _fit_scores(self, scores, codes, weight):
+        raise NotImplementedError
+
+    def _apply_scores(self, scores):
+        raise NotImplementedError
+
+    def _repaired(self, proba):
+        check_is_fitted(self)
+        checked = self._check_columns(proba, reset=False)
+        n_classes = len(self.classes_)
+        found = 2 if checked.ndim == 1 else checked.shape[1]
+        if found != n_classes:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on {n_classes} classes and got "
+                f"scores of {found}."
+            )
+        repaired = self._apply_scores(self._scores(checked))
+        return repaired.astype(checked.dtype, copy=False)
+
+    def _check_columns(self, proba, reset):
+        """Checked scores, float32 or float64, one column for two classes."""
+        if np.ndim(proba) == 1 and not hasattr(proba, "columns"):
+            if reset:
+                self.n_features_in_ = 1
+        else:
+            validate_data(self, proba, reset=reset, skip_check_array=True)
+        logits = self.input == "logits"
+        scores = check_scores(proba, logits=logits)
+        if scores.dtype != np.float32:
+            scores = scores.astype(np.float64, copy=False)
+        if scores.ndim == 2 and scores.shape[1] == 2:
+            scores = scores[:, 1] - scores[:, 0] if logits else scores[:, 1]
+        return scores
+
+    def _scores(self, checked):
+        """Finite float64 logits of shape (n_samples, n_classes)."""
+        if self.input == "proba":
+            checked = log_odds(checked) if checked.ndim == 1 else log_proba(checked)
+        else:
+            checked = checked.astype(np.float64, copy=False)
+        if checked.ndim == 1:
+            return np.column_stack([-0.5 * checked, 0.5 * checked])
+        return checked
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_skcal_version": _version()}
+
+    def __setstate__(self, state):
+        written_by = state.pop("_skcal_version", "unknown")
+        if written_by != _version():
+            warnings.warn(
+                InconsistentVersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=f"skcal {_version()}",
+                    original_sklearn_version=f"skcal {written_by}",
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
+
+
+class OneVsRestRecalibrator(BaseRecalibrator):
+    """Base class of recalibrators of one event, made multiclass one-vs-rest.
+
+    A subclass gives two methods on the log odds of one event:
+
+    - ``_fit_event(log_odds, event, weight)`` returns what it learned, any object,
+    - ``_apply_event(learned, log_odds)`` returns the event's probabilities.
+
+    With three classes or more there is one map per class, the repaired probabilities of
+    a row are divided by their sum, and a class that the training labels lack keeps its
+    probability before that.
+
+    Attributes
+    ----------
+    calibrators_ : list
+        What was learned: of the second class for two classes, else of each class.
+    """
+
+    def _fit_scores(self, scores, codes, weight):
+        self.calibrators_ = [
+            self._fit_event(z, (codes == k).astype(np.float64), weight)
+            if scores.shape[1] == 2 or np.any(codes == k)
+            else None
+            for k, z in self._events(scores)
+        ]
+
+    def _apply_scores(self, scores):
+        columns = [
+            expit(z) if learned is None else self._apply_event(learned, z)
+            for learned, (_, z) in zip(
+                self.calibrators_, self._events(scores), strict=True
+            )
+        ]
+        if scores.shape[1] == 2:
+            return np.column_stack([1.0 - columns[0], columns[0]])
+        repaired = np.column_stack(columns)
+        total = repaired.sum(axis=1, keepdims=True)
+        # Where every map says zero the rows keep what they came with.
+        nothing = total[:, 0] <= 0.0
+        total[nothing] = 1.0
+        repaired /= total
+        if nothing.any():
+            repaired[nothing] = softmax(scores[nothing], axis=1)
+        return repaired
+
+    @staticmethod
+    def _events(scores):
+        """Yield the index of each event's class and the event's log odds."""
+        n_classes = scores.shape[1]
+        if n_classes == 2:
+            yield 1, scores[:, 1] - scores[:, 0]
+            return
+        for k in range(n_classes):
+            others = np.delete(scores, k, axis=1)
+            yield k, scores[:, k] - logsumexp(others, axis=1)
+
+
+def log_odds(proba):
+    """Log odds of probabilities, finite by moving them off 0 and 1 by one epsilon."""
+    eps = np.finfo(proba.dtype).eps
+    clipped = np.clip(proba.astype(np.float64), eps, 1.0 - eps)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def log_proba(proba):
+    """Logarithms of probabilities, finite by moving them off 0 by one epsilon."""
+    eps = np.finfo(proba.dtype).eps
+    return log_softmax(np.log(np.maximum(proba.astype(np.float64), eps)), axis=1)
+
+
+def _version():
+    return import_module("skcal").__version__
