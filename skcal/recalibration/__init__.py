@@ -1,0 +1,3 @@
+"""Recalibrators: probabilities in, better probabilities out."""
+
+__all__ = []
