@@ -41,6 +41,7 @@ _LARGEST_CACHED_TABLE = 1 << 14
 # Relative tolerance and step limit of the fixed point.
 _TOLERANCE = 1e-11
 _MOST_STEPS = 100
+_NEWTON_STEPS = 15
 
 
 def resolution(width, n_cells):
@@ -138,11 +139,13 @@ class Spectrum:
         """
         sigma = bandwidth / self.width
         count = int(_CUTOFF / (np.pi * sigma)) + 2
-        count = min(count, self.coefficients.size, n_nodes)
+        count = min(count, self.coefficients.size)
+        # Fewer nodes than frequencies would alias: evaluate at more, keep every m-th.
+        every = -(-count // n_nodes)
         frequency = np.arange(count) * (np.pi * sigma)
-        damped = np.zeros(n_nodes + 1)
+        damped = np.zeros(every * n_nodes + 1)
         damped[:count] = self.coefficients[:count] * np.exp(-0.5 * frequency**2)
-        return fft.dct(damped, type=1, overwrite_x=True)
+        return fft.dct(damped, type=1, overwrite_x=True)[::every]
 
     def l1_norm(self, bandwidth):
         """Integral of the absolute smoothed density, and its slope in the bandwidth."""
@@ -183,7 +186,8 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
     x = min(max(np.log(start), low), high)
     # Newton's method on log norm - log sigma, which is nearly linear in log sigma, kept
     # within the bracket.
-    for _ in range(_MOST_STEPS):
+    low_seen = high_seen = False
+    for n_steps in range(_MOST_STEPS):
         sigma = np.exp(x)
         value, slope = norm(sigma)
         if value <= 0.0:
@@ -198,16 +202,16 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
         if abs(step) < _TOLERANCE:
             break
         if excess > 0.0:
-            low = x
+            low, low_seen = x, True
         else:
-            high = x
-        previous, x = x, x + step
-        if not low <= x <= high:
-            outside = low if x < low else high
-            # An end that was not evaluated yet is a guess as good as any.
-            x = outside if outside != previous else 0.5 * (low + high)
+            high, high_seen = x, True
         if high - low < _TOLERANCE:
             break
+        x += step
+        if x <= low:
+            x = 0.5 * (low + high) if low_seen else low
+        elif x >= high or n_steps > _NEWTON_STEPS:
+            x = 0.5 * (low + high) if high_seen else high
     return float(np.exp(x)), True
 
 
