@@ -9,9 +9,10 @@ outcomes.
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq, linprog
+from scipy.optimize import brentq, linprog, minimize_scalar
 from scipy.special import logit, ndtr
 
 REACH = 12.0  # in bandwidths; a Gaussian is below 1e-31 of its peak there
@@ -76,6 +77,24 @@ def _windows(x, sigma, low, high):
     return merged
 
 
+def _near_touches(density, t):
+    """Minima of |density| close to zero: it may cross there and back in one step."""
+    value = density(t)
+    size = np.abs(value)
+    inner = (size[1:-1] < size[:-2]) & (size[1:-1] < size[2:])
+    # A mixture of Gaussians dips by about SCAN_STEP**2 / 8 of its peak between points.
+    touching = 1 + np.flatnonzero(inner & (size[1:-1] < SCAN_STEP**2 * size.max()))
+    return [
+        minimize_scalar(
+            lambda s, sign: sign * density(s)[0],
+            args=(np.sign(value[j]),),
+            bounds=(t[j - 1], t[j + 1]),
+            method="bounded",
+        ).x
+        for j in touching
+    ]
+
+
 def _root(function, a, b):
     if function(a) * function(b) >= 0:
         # One end is zero but for rounding, and changed its sign since the scan.
@@ -93,6 +112,7 @@ def _integral_of_absolute_value(x, mass, sigma, centres, low, high):
     for start, stop in _windows(x, sigma, low, high):
         n_steps = max(256, math.ceil((stop - start) / (sigma * SCAN_STEP)))
         t = np.linspace(start, stop, n_steps + 1)
+        t = np.union1d(t, _near_touches(density, t))
         sign = np.sign(density(t))
         changes = np.flatnonzero(sign[:-1] * sign[1:] < 0)
         roots = [_root(lambda s: density(s)[0], t[j], t[j + 1]) for j in changes]
@@ -216,12 +236,18 @@ def _uniform_bin(p, n_bins):
 
 
 def _quantile_bins(f, w, n_bins):
-    """Bin of each row by the share of weight strictly below its value."""
-    total = math.fsum(w)
+    """Bin by the share of weight up to the middle of the rows with the same forecast.
+
+    In exact arithmetic, as the middle may lie on an edge (and then belongs to the bin
+    on its right).
+    """
+    w = [Fraction(weight) for weight in w]
     bins = []
     for value in f:
-        below = math.fsum(w_j for f_j, w_j in zip(f, w, strict=True) if f_j < value)
-        bins.append(min(math.floor(n_bins * below / total + 1e-9), n_bins - 1))
+        below = sum(w_j for f_j, w_j in zip(f, w, strict=True) if f_j < value)
+        equal = sum(w_j for f_j, w_j in zip(f, w, strict=True) if f_j == value)
+        share = (below + equal / 2) / sum(w)
+        bins.append(min(math.floor(n_bins * share), n_bins - 1))
     return bins
 
 

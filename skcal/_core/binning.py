@@ -27,7 +27,7 @@ def quantile_bins(forecast, weight, n_bins):
     mass = np.bincount(inverse.ravel(), weights=weight, minlength=values.size)
     upper = np.cumsum(mass)
     middle = upper - 0.5 * mass
-    bin_of_value = (middle * (n_bins / upper[-1])).astype(np.intp)
+    bin_of_value = (middle * n_bins / upper[-1]).astype(np.intp)
     np.minimum(bin_of_value, n_bins - 1, out=bin_of_value)
     return bin_of_value[inverse.ravel()]
 
@@ -67,6 +67,12 @@ def calibration_error(sums, norm, debias):
         rate = outcome / mass
         # One row alone says nothing about its own variance: it adds nothing.
         several = mass >= 2.0
+        if not several.any():
+            raise ValueError(
+                "debias=True needs a bin with two rows at least, and none of "
+                f"{mass.size} has them (weights count as repetitions of a row). Use "
+                "fewer bins."
+            )
         squared -= rate * (1.0 - rate) / np.where(several, mass - 1.0, 1.0)
         squared = np.where(several, squared, 0.0)
     return float(np.sum(share * squared))

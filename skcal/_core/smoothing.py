@@ -26,9 +26,21 @@ _CHEBYSHEV_FROM_POWERS = np.array(
         for q in range(N_MOMENTS)
     ]
 )
-# A cubic's coefficients from its values at -1, 0, 1 and 2.
-_CUBIC_NODES = np.array([[-1], [0], [1], [2]])
-_CUBIC_FROM_VALUES = np.linalg.inv(_CUBIC_NODES ** np.arange(4.0))
+
+
+def _interpolation(nodes, n_derivatives):
+    """Coefficients of the interpolating polynomial's derivatives, from its values."""
+    coefficients = np.linalg.inv(nodes ** np.arange(float(nodes.size)))
+    derive = np.diag(np.arange(1.0, nodes.size), k=1)
+    return np.stack(
+        [np.linalg.matrix_power(derive, d) @ coefficients for d in range(n_derivatives)]
+    )
+
+
+_QUINTIC_NODES = np.arange(-2, 4)[:, np.newaxis]
+_QUINTIC = _interpolation(_QUINTIC_NODES, 4)
+_SEXTIC_NODES = np.arange(-3, 4)[:, np.newaxis]
+_SEXTIC = _interpolation(_SEXTIC_NODES, 3)
 # Frequencies beyond exp(-6.8^2 / 2) = 1e-10 of the total mass are left out.
 _CUTOFF = 6.8
 # Nodes per bandwidth at which a smoothed function is evaluated for its integral.
@@ -41,6 +53,8 @@ _LARGEST_CACHED_TABLE = 1 << 14
 # Relative tolerance and step limit of the fixed point.
 _TOLERANCE = 1e-11
 _MOST_STEPS = 100
+_ROUGH_STEP = 0.05
+_MOST_ROOT_STEPS = 20
 _NEWTON_STEPS = 15
 
 
@@ -147,11 +161,14 @@ class Spectrum:
         damped[:count] = self.coefficients[:count] * np.exp(-0.5 * frequency**2)
         return fft.dct(damped, type=1, overwrite_x=True)[::every]
 
-    def l1_norm(self, bandwidth):
-        """Integral of the absolute smoothed density, and its slope in the bandwidth."""
+    def l1_norm(self, bandwidth, rough=False):
+        """Integral of the absolute smoothed density, and its slope in the bandwidth.
+
+        To about 1e-9, or 1e-3 where a rough value will do.
+        """
         nodes = max(_MIN_NODES, _NODES_PER_BANDWIDTH * self.width / bandwidth)
         n_nodes = fft.next_fast_len(int(np.ceil(nodes)), real=True)
-        norm, steepness = _integral_of_absolute(self.values(bandwidth, n_nodes))
+        norm, steepness = _integral_of_absolute(self.values(bandwidth, n_nodes), rough)
         # The smoothed density g solves the heat equation dg / d sigma = sigma g'', so
         # the slope of the integral of |g| is what g' brings in at the sign changes.
         return norm, -2.0 * bandwidth * steepness / self.width**2
@@ -163,7 +180,8 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
     Parameters
     ----------
     norm : callable
-        Gives value and slope at a bandwidth, reliable from `resolution` up.
+        Gives value and slope at a bandwidth, reliable from `resolution` up; its second
+        argument says whether rough ones will do.
     lower, upper : float
         Bounds of `norm` over all bandwidths, ``0 <= lower <= upper``.
     resolution : float
@@ -187,14 +205,21 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
     # Newton's method on log norm - log sigma, which is nearly linear in log sigma, kept
     # within the bracket.
     low_seen = high_seen = False
+    rough = True
     for n_steps in range(_MOST_STEPS):
         sigma = np.exp(x)
-        value, slope = norm(sigma)
+        value, slope = norm(sigma, rough)
         if value <= 0.0:
             excess, step = -np.inf, -np.inf
         else:
             excess = np.log(value) - x
             step = excess / (1.0 - min(slope, 0.0) * sigma / value)
+        if rough and (abs(step) < _ROUGH_STEP or x <= np.log(floor)):
+            # Close enough that the next value should be good; a rough one may be on the
+            # wrong side, so it closes no bracket.
+            rough = False
+            x = min(max(x + step, low), high) if step > -np.inf else x
+            continue
         if excess <= 0.0 and x <= np.log(floor):
             if floor == lower or value >= upper * (1.0 - 1e-9):
                 return min(value, upper), True
@@ -223,46 +248,114 @@ def _scatter(target, cell, masses):
         np.add.at(target, cell, masses)
 
 
-def _integral_of_absolute(values):
+def _integral_of_absolute(values, rough=False):
     """Integral of |g| over [0, 1] and sum of |g'| at its zeros, from g at equal nodes.
 
     For g smooth and even about both ends. The trapezoid rule would converge faster than
     any power of the step, were it not for the kinks of |g| at the zeros; each adds
-    known Euler-Maclaurin terms, which are taken off with a local cubic.
+    known Euler-Maclaurin terms, which are taken off with a local polynomial, or with
+    the chord for a rough value.
     """
     n_nodes = values.size - 1
     magnitude = np.abs(values)
+    largest = magnitude.max()
     total = float(magnitude.sum() - 0.5 * (magnitude[0] + magnitude[-1]))
     negative = values < 0.0
     left = np.flatnonzero(negative[1:] != negative[:-1])
-    # Rounding noise around zero has no kinks worth a correction.
     chord = values[left + 1] - values[left]
-    left = left[np.abs(chord) > 1e-13 * magnitude.max()]
-    if left.size == 0:
-        return total / n_nodes, 0.0
-    index = np.abs(left + _CUBIC_NODES)
-    index[3, index[3] > n_nodes] = n_nodes - 1
-    height, linear, square, cubic = _CUBIC_FROM_VALUES @ values[index]
-    # One Newton step from the chord's zero; within a cell a function this smooth has
-    # about the chord's slope, which is not zero.
-    root = height / (height - values[left + 1])
-    value = ((cubic * root + square) * root + linear) * root + height
-    slope = (3.0 * cubic * root + 2.0 * square) * root + linear
-    slope[slope == 0.0] = np.inf
-    root -= value / slope
-    np.minimum(np.maximum(root, 0.0, out=root), 1.0, out=root)
-    slope = (3.0 * cubic * root + 2.0 * square) * root + linear
+    # Rounding noise around zero has no kinks worth a correction.
+    heard = np.abs(chord) > 1e-13 * largest
+    left, chord = left[heard], chord[heard]
+    steepness = 0.0
+    if rough:
+        root = values[left] / -chord
+        slopes = np.abs(chord)
+        total += float(slopes @ (1.0 / 6.0 - root * (1.0 - root)))
+        steepness = float(slopes.sum())
+    else:
+        if left.size:
+            kinks, steepness = _kinks(values, left, chord)
+            total += kinks
+        pairs, slopes = _pairs_of_zeros(values, magnitude, largest)
+        total += pairs
+        steepness += slopes
+    integral = float(values.sum() - 0.5 * (values[0] + values[-1]))
+    return max(total, abs(integral)) / n_nodes, steepness * n_nodes
+
+
+def _kinks(values, left, chord):
+    """Correction of the trapezoid sum of |g| and sum of |g'|, at the sign changes.
+
+    Each lies between a left node and the next one. In units of the step.
+    """
+    derivatives = _QUINTIC @ values[_reflected(left + _QUINTIC_NODES, values)]
+    root = values[left] / -chord
+    low, high = np.zeros_like(root), np.ones_like(root)
+    sign = np.sign(chord)
+    for _ in range(_MOST_ROOT_STEPS):
+        value, slope = _evaluate(derivatives[:2], root)
+        before = value * sign < 0.0
+        low, high = np.where(before, root, low), np.where(before, high, root)
+        slope[slope == 0.0] = np.inf
+        following = root - value / slope
+        # Where another zero is close, Newton's step may lead to it or beyond.
+        outside = (following < low) | (following > high)
+        following[outside] = 0.5 * (low + high)[outside]
+        change = np.abs(following - root).max()
+        root = following
+        if change < 1e-5:
+            break
+    _, slope, bend, twist = _evaluate(derivatives, root)
     # Bernoulli polynomials B_2, B_3, B_4 at the kink's distance to the next node; the
     # jumps of the derivatives of |g| are twice those of g, up to sign.
-    u = 1.0 - root
-    w = u * root
+    w = root * (1.0 - root)
     correction = slope * (1.0 / 6.0 - w)
-    correction -= (square + 3.0 * cubic * root) * (w * (u - 0.5)) * (2.0 / 3.0)
-    correction += cubic * (w * w - 1.0 / 30.0) * 0.5
-    total += float(correction @ np.where(negative[left + 1], -1.0, 1.0))
-    integral = float(values.sum() - 0.5 * (values[0] + values[-1]))
-    steepness = float(np.abs(slope).sum())
-    return max(total, abs(integral)) / n_nodes, steepness * n_nodes
+    correction -= bend * (w * (0.5 - root)) / 3.0
+    correction += twist * (w * w - 1.0 / 30.0) / 12.0
+    return float(correction @ sign), float(np.abs(slope).sum())
+
+
+def _pairs_of_zeros(values, magnitude, largest):
+    """What pairs of zeros between two nodes add to the integral and the steepness.
+
+    Where |g| has a small local minimum at a node, a polynomial through its neighbours
+    tells whether g dips through zero and back. In units of the step.
+    """
+    inner = magnitude[1:-1]
+    lowest = (inner < magnitude[:-2]) & (inner <= magnitude[2:])
+    lowest &= inner < 0.05 * largest
+    at = np.flatnonzero(lowest) + 1
+    if at.size:
+        sign = np.sign(values[at])
+        alone = (sign == np.sign(values[at - 1])) & (sign == np.sign(values[at + 1]))
+        at = at[alone]
+    if at.size == 0:
+        return 0.0, 0.0
+    nearby = values[_reflected(at + _SEXTIC_NODES, values)] * np.sign(values[at])
+    derivatives = _SEXTIC @ nearby
+    place = np.zeros(at.size)
+    for _ in range(3):
+        _, slope, bend = _evaluate(derivatives, place)
+        place = np.clip(place - slope / np.maximum(bend, 1e-300), -1.0, 1.0)
+    height, _, bend = _evaluate(derivatives, place)
+    dips = (height < 0.0) & (bend > 0.0)
+    # The parabola between its zeros, once to take off and once to add.
+    bend = 0.5 * bend[dips]
+    width = 2.0 * np.sqrt(-height[dips] / bend)
+    return float((bend * width**3).sum()) / 3.0, float(2.0 * (bend * width).sum())
+
+
+def _reflected(index, values):
+    """Node indices beyond the ends, brought back by the evenness about both ends."""
+    n_nodes = values.size - 1
+    index = np.abs(index)
+    return np.where(index > n_nodes, 2 * n_nodes - index, index)
+
+
+def _evaluate(derivatives, x):
+    """Polynomials of shape (n_derivatives, n_powers, n) at the n points x."""
+    powers = x ** np.arange(derivatives.shape[1])[:, np.newaxis]
+    return np.einsum("dpn,pn->dn", derivatives, powers)
 
 
 def _bessel_factor(order, n_cells):

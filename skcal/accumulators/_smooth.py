@@ -84,16 +84,16 @@ class ResidualSums:
         lower = abs(spectrum.coefficients[0]) / self.weight
         upper = self.absolute / self.weight
         return solve_fixed_point(
-            lambda bandwidth: self._norm(spectrum, bandwidth),
+            lambda bandwidth, rough: self._norm(spectrum, bandwidth, rough),
             lower=min(lower, upper),
             upper=upper,
             resolution=self.grid.resolution,
             start=lower + _NULL_ERROR[self.scale] * self.n_rows ** (-1.0 / 3.0),
         )
 
-    def _norm(self, spectrum, bandwidth):
+    def _norm(self, spectrum, bandwidth, rough=False):
         """smECE at one bandwidth, and its slope."""
-        norm, slope = spectrum.l1_norm(bandwidth)
+        norm, slope = spectrum.l1_norm(bandwidth, rough)
         value = (norm + np.abs(self.atoms).sum()) / self.weight
         return min(float(value), self.absolute / self.weight), slope / self.weight
 

@@ -67,13 +67,15 @@ def binned_ece(
         (the sum of the weights), rounded up, or a function of n.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, closed on the left and the last one on both sides, or of
-        about equal numbers of rows. Equal forecasts always share a bin.
+        about equal numbers of rows. Equal forecasts always share a bin, the one that
+        holds the middle of their block.
     norm : {"l1", "l2", "max"}, default="l1"
         Mean absolute gap over the rows, mean squared gap (not its root), or the largest
         absolute gap.
     debias : bool, default=False
         Take off each squared gap's sampling variance; needs ``norm="l2"``. Bins with
-        one row count as 0, and the result may be negative.
+        one row count as 0, and the result may be negative. Weights count as
+        repetitions, so they should not be scaled to sum to one.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; a weight of k counts as k repetitions of the row.
     pos_label : int, float, bool or str, default=None
@@ -95,7 +97,8 @@ def binned_ece(
     Raises
     ------
     ValueError
-        If the input is invalid, or `debias` is asked of another norm than "l2".
+        If the input is invalid, or `debias` is asked of another norm than "l2" or
+        without two rows in any bin.
 
     See Also
     --------

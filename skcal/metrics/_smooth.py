@@ -174,7 +174,8 @@ def _grid_for(problem, scale, bandwidth):
     """Residual sums that resolve a bandwidth."""
     low, high = scale_range(scale, bandwidth)
     n_cells = n_cells_for(bandwidth, high - low)
-    if n_cells > _MOST_CELLS:
+    if n_cells > _MORE_CELLS:
+        # Walls beyond the kernel's reach change nothing and leave less to resolve.
         low, high = _zoom(*_data_range(problem, scale), scale, bandwidth)
         n_cells = n_cells_for(bandwidth, high - low)
     if n_cells > _MOST_CELLS_ON_REQUEST:

@@ -118,7 +118,7 @@ def test_number_of_cells_resolves_the_bandwidth():
 
 
 def norm_of(function):
-    def norm(sigma):
+    def norm(sigma, rough=False):
         step = 1e-6 * sigma
         return function(sigma), (function(sigma + step) - function(sigma)) / step
 
