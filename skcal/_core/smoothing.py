@@ -8,6 +8,7 @@ the bandwidth spans about two cells. The moments add up over batches of points, 
 they are all that a stream, a merge or a second bandwidth needs.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -50,10 +51,11 @@ _FEWEST_CELLS = 256
 # A batch's temporaries stay within the second-level cache.
 CHUNK = 1 << 15
 _LARGEST_CACHED_TABLE = 1 << 14
-# Relative tolerance and step limit of the fixed point.
+# Relative tolerance and step limits of the fixed point.
 _TOLERANCE = 1e-11
+_LAST_STEP = 2e-5
 _MOST_STEPS = 100
-_ROUGH_STEP = 0.05
+_ROUGH_STEP = 2e-3
 _MOST_ROOT_STEPS = 20
 _NEWTON_STEPS = 15
 
@@ -123,17 +125,15 @@ class MomentGrid:
     def spectrum(self):
         """Cosine coefficients of the masses, see `Spectrum`."""
         n_cells = self.n_cells
+        moments = _CHEBYSHEV_FROM_POWERS @ self.moments
+        even = fft.dct(moments[::2], type=2, overwrite_x=True)
+        odd = fft.dst(moments[1::2], type=2, overwrite_x=True)
         coefficients = np.zeros(n_cells)
-        for order, powers in enumerate(_CHEBYSHEV_FROM_POWERS):
-            transform = fft.dct if order % 2 == 0 else fft.dst
-            # One order at a time, to need little more room than the moments do.
-            term = transform(powers @ self.moments, type=2, overwrite_x=True)
-            if order % 2:
-                # The sine transform starts at the first frequency, not at zero.
-                term[1:] = term[:-1]
-                term[0] = 0.0
-            term *= _bessel_factor(order, n_cells)
-            coefficients += term
+        for k, term in enumerate(even):
+            coefficients += term * _bessel_factor(2 * k, n_cells)
+        for k, term in enumerate(odd):
+            # The sine transform starts at the first frequency, not at zero.
+            coefficients[1:] += term[:-1] * _bessel_factor(2 * k + 1, n_cells)[1:]
         return Spectrum(coefficients, self.high - self.low)
 
 
@@ -200,32 +200,34 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
     if upper <= 0.0:
         return 0.0, True
     floor = max(lower, resolution)
-    low, high = np.log(floor), np.log(max(upper, floor))
-    x = min(max(np.log(start), low), high)
+    bottom = low = math.log(floor)
+    high = math.log(max(upper, floor))
+    x = min(max(math.log(start), low), high)
     # Newton's method on log norm - log sigma, which is nearly linear in log sigma, kept
     # within the bracket.
     low_seen = high_seen = False
     rough = True
     for n_steps in range(_MOST_STEPS):
-        sigma = np.exp(x)
+        sigma = math.exp(x)
         value, slope = norm(sigma, rough)
         if value <= 0.0:
-            excess, step = -np.inf, -np.inf
+            excess, step = -math.inf, low - x
         else:
-            excess = np.log(value) - x
+            excess = math.log(value) - x
             step = excess / (1.0 - min(slope, 0.0) * sigma / value)
-        if rough and (abs(step) < _ROUGH_STEP or x <= np.log(floor)):
+        if rough and (abs(step) < _ROUGH_STEP or x <= bottom):
             # Close enough that the next value should be good; a rough one may be on the
             # wrong side, so it closes no bracket.
             rough = False
-            x = min(max(x + step, low), high) if step > -np.inf else x
+            x = min(max(x + step, low), high)
             continue
-        if excess <= 0.0 and x <= np.log(floor):
+        if excess <= 0.0 and x <= bottom:
             if floor == lower or value >= upper * (1.0 - 1e-9):
                 return min(value, upper), True
             return max(value, lower), False
-        if abs(step) < _TOLERANCE:
-            break
+        if abs(step) < _LAST_STEP and low < x + step < high:
+            # The error of Newton's step is about its square.
+            return math.exp(x + step), True
         if excess > 0.0:
             low, low_seen = x, True
         else:
@@ -237,7 +239,7 @@ def solve_fixed_point(norm, lower, upper, resolution, start):
             x = 0.5 * (low + high) if low_seen else low
         elif x >= high or n_steps > _NEWTON_STEPS:
             x = 0.5 * (low + high) if high_seen else high
-    return float(np.exp(x)), True
+    return math.exp(x), True
 
 
 def _scatter(target, cell, masses):
@@ -276,7 +278,7 @@ def _integral_of_absolute(values, rough=False):
         if left.size:
             kinks, steepness = _kinks(values, left, chord)
             total += kinks
-        pairs, slopes = _pairs_of_zeros(values, magnitude, largest)
+        pairs, slopes = _pairs_of_zeros(values, magnitude)
         total += pairs
         steepness += slopes
     integral = float(values.sum() - 0.5 * (values[0] + values[-1]))
@@ -315,15 +317,17 @@ def _kinks(values, left, chord):
     return float(correction @ sign), float(np.abs(slope).sum())
 
 
-def _pairs_of_zeros(values, magnitude, largest):
+def _pairs_of_zeros(values, magnitude):
     """What pairs of zeros between two nodes add to the integral and the steepness.
 
     Where |g| has a small local minimum at a node, a polynomial through its neighbours
     tells whether g dips through zero and back. In units of the step.
     """
     inner = magnitude[1:-1]
-    lowest = (inner < magnitude[:-2]) & (inner <= magnitude[2:])
-    lowest &= inner < 0.05 * largest
+    before, after = magnitude[:-2], magnitude[2:]
+    # A parabola dips below zero next to a node only if its height there is at most an
+    # eighth of its second difference.
+    lowest = (inner < before) & (inner <= after) & (9.0 * inner < before + after)
     at = np.flatnonzero(lowest) + 1
     if at.size:
         sign = np.sign(values[at])
