@@ -14,6 +14,7 @@ _ROUNDING = 1e-6
 _ROW_SUM_TOLERANCE = 1e-4
 _CHUNK = 1 << 16
 _MANY = 8
+_ORDER = "The order of arguments is (y_true, y_proba)."
 
 MULTICLASS_REDUCTIONS = ("confidence", "classwise")
 
@@ -151,8 +152,8 @@ def check_predictions(
     ValueError
         If anything is missing, non-finite, out of range, inconsistent or ambiguous.
     """
-    proba = check_scores(y_proba, logits=logits)
     y = _check_labels_array(y_true)
+    proba = check_scores(y_proba, logits=logits)
     if y.shape[0] != proba.shape[0]:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -242,7 +243,8 @@ def _raise_not_finite(values, name):
     if infinite.any():
         raise ValueError(
             f"Input {name} contains infinity: {int(infinite.sum())} of {values.size} "
-            f"values, the first at {_place(infinite)}."
+            f"values, the first at {_place(infinite)}. Replace them first, or drop the "
+            "rows."
         )
 
 
@@ -250,13 +252,16 @@ def _raise_out_of_range(values, name, rounding):
     outside = (values < -rounding) | (values > 1 + rounding)
     where = _place(outside)
     first = values[np.nonzero(outside)][0]
-    low, high = values.min(), values.max()
+    low, high = float(values.min()), float(values.max())
+    first = float(first)
     bound = "less than 0" if first < 0 else "greater than 1"
     advice = "Pass probabilities, not scores: apply expit or softmax to logits"
-    if low >= 0 and 2 < high <= 100:
+    if low >= 0 and 20 < high <= 100:
         advice = "If these are percentages, divide by 100"
+    elif (values == np.floor(values)).all():
+        advice = _ORDER.rstrip(".")
     raise ValueError(
-        f"{name} must lie in [0, 1] and contains values {bound}: {first:.6g} at "
+        f"{name} must lie in [0, 1] and contains values {bound}: {first:.9g} at "
         f"{where}; {int(outside.sum())} of {values.size} values are outside, the range "
         f"is [{low:.6g}, {high:.6g}]. {advice}."
     )
@@ -271,12 +276,13 @@ def _place(mask):
 
 def _as_real_array(values, name):
     """Values as an array of a real number dtype, without a copy where it is one."""
-    array = values if isinstance(values, np.ndarray) else _to_numpy(values, name)
+    array = values if type(values) is np.ndarray else _to_numpy(values, name)
     if array.dtype.kind == "O":
         array = _numbers_from_objects(values, array, name)
     if array.dtype.kind not in "fiub":
+        order = f" {_ORDER}" if name == "y_proba" else ""
         raise ValueError(
-            f"{name} must hold real numbers. Got dtype {array.dtype} instead."
+            f"{name} must hold real numbers. Got dtype {array.dtype} instead.{order}"
         )
     return array
 
@@ -288,9 +294,14 @@ def _to_numpy(values, name):
         raise ValueError(
             f"{name} must be dense. Got {type(values).__name__}; call .toarray()."
         )
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array with {int(np.ma.getmaskarray(values).sum())} "
+            "masked values. Drop these rows first, or pass its data to use them."
+        )
     try:
         if hasattr(values, "to_numpy"):
-            return np.asarray(values.to_numpy())
+            values = values.to_numpy()
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(
@@ -343,6 +354,11 @@ def _check_weight(sample_weight, n_samples, allow_zero_weight):
                     f"{n_samples} weights, the first at {_place(mask)}. Weights must "
                     "be finite and not negative."
                 )
+    if high > np.finfo(np.float64).max / n_samples:
+        raise ValueError(
+            f"The sum of sample_weight overflows: the largest of {n_samples} weights "
+            f"is {float(high):.3g}. Divide all weights by it."
+        )
     if high == 0 and not allow_zero_weight:
         raise ValueError(
             "Sample weights must contain at least one non-zero number. Got "
@@ -354,31 +370,34 @@ def _check_weight(sample_weight, n_samples, allow_zero_weight):
 # Labels -------------------------------------------------------------------------------
 
 
-def _check_labels_array(y_true):
-    y = y_true if isinstance(y_true, np.ndarray) else _to_numpy(y_true, "y_true")
+def _check_labels_array(y_true, name="y_true"):
+    y = y_true if type(y_true) is np.ndarray else _to_numpy(y_true, name)
+    if y.dtype.kind in "US" and isinstance(y_true, (list, tuple)):
+        # numpy has turned numbers and None among the strings into strings.
+        y = np.asarray(y_true, dtype=object)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(
-            f"y_true must be one-dimensional. Got shape {y.shape} instead. For one-hot "
-            "rows pass y_true.argmax(axis=1)."
+            f"{name} must be one-dimensional. Got shape {y.shape} instead. For one-hot "
+            f"rows pass y_true.argmax(axis=1). {_ORDER}"
         )
     if y.shape[0] == 0:
         raise ValueError(
-            "y_true is empty: found array with 0 sample(s) while a minimum of 1 is "
-            "required."
+            f"{name} is empty: found array with 0 sample(s) while a minimum of 1 is "
+            "required. One row at least is needed in y_true and y_proba."
         )
     if y.dtype.kind == "O":
-        y = _labels_from_objects(y)
+        y = _labels_from_objects(y, name)
     if y.dtype.kind not in "biufUSOT":
         raise ValueError(
-            f"y_true must hold class labels: booleans, integers or strings. Got dtype "
+            f"{name} must hold class labels: booleans, integers or strings. Got dtype "
             f"{y.dtype} instead."
         )
     return y
 
 
-def _labels_from_objects(y):
+def _labels_from_objects(y, name):
     values = y.tolist()
     types = set(map(type, values))
     names = sorted(t.__name__ for t in types)
@@ -387,7 +406,7 @@ def _labels_from_objects(y):
         missing = [row for row, value in enumerate(values) if _is_missing(value)]
     if missing:
         raise ValueError(
-            f"Input y_true contains NaN or missing labels: {len(missing)} of {y.size}, "
+            f"Input {name} contains NaN or missing labels: {len(missing)} of {y.size}, "
             f"the first at row {missing[0]}. Drop these rows first."
         )
     if types <= {str, np.str_}:
@@ -396,7 +415,7 @@ def _labels_from_objects(y):
         return np.asarray(values)
     if len(types) > 1:
         raise ValueError(
-            f"y_true mixes labels of types {names}; give all labels one type."
+            f"{name} mixes labels of types {names}; give all labels one type."
         )
     return y
 
@@ -414,7 +433,7 @@ def check_labels(y_true):
 
 
 def _check_known_labels(labels, proba):
-    known = _check_labels_array(labels) if not np.isscalar(labels) else None
+    known = _check_labels_array(labels, "labels") if np.ndim(labels) == 1 else None
     n_columns = 2 if proba.ndim == 1 else proba.shape[1]
     if known is None or known.shape[0] != n_columns:
         given = repr(labels) if known is None else f"{known.shape[0]} labels"
@@ -422,7 +441,7 @@ def _check_known_labels(labels, proba):
             f"labels must name all {n_columns} classes, as y_proba has "
             f"{1 if proba.ndim == 1 else n_columns} column(s). Got {given} instead."
         )
-    ordered = np.unique(known)
+    ordered = _unique(known, "labels")
     if ordered.shape[0] != known.shape[0]:
         raise ValueError(f"labels must be unique. Got {_shown(known)} instead.")
     if not np.array_equal(ordered, known):
@@ -436,6 +455,8 @@ def _check_known_labels(labels, proba):
 
 def _encode_binary(y, proba, pos_label, labels):
     """Outcome, classes, positive label and its column."""
+    if np.ndim(pos_label) > 0:
+        raise ValueError(f"pos_label must be one label. Got {pos_label!r} instead.")
     if labels is None:
         labels, positive = _infer_binary_labels(y, proba, pos_label)
     else:
@@ -480,10 +501,7 @@ def _infer_binary_labels(y, proba, pos_label):
                 )
             return found, pos_label
         if found[0] != pos_label:
-            try:
-                return np.unique([found[0], np.asarray(pos_label)[()]]), pos_label
-            except TypeError:
-                return found, pos_label
+            return _with_absent_class(found, pos_label), pos_label
         if proba.ndim == 1:
             return found, pos_label
     elif proba.ndim == 1:
@@ -498,6 +516,18 @@ def _infer_binary_labels(y, proba, pos_label):
         f"y_true holds one class only, {_shown(found)}, so the columns of y_proba are "
         "not known. Pass labels=[...], all classes in sorted order."
     )
+
+
+def _with_absent_class(found, pos_label):
+    """Both classes, where only the negative one is there."""
+    kind = np.asarray(pos_label).dtype.kind
+    alike = (found.dtype.kind in "biuf") == (kind in "biuf") and kind in "biufUS"
+    if np.ndim(pos_label) > 0 or not alike or pos_label != pos_label:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a valid label: no label of y_true's type, "
+            f"as {_shown(found)} is, can equal it."
+        )
+    return np.unique(np.array([found[0], pos_label]))
 
 
 def _encode_multiclass(y, n_columns, labels):
@@ -549,27 +579,26 @@ def _raise_unknown_labels(unknown, labels):
     )
 
 
-def _unique(y):
+def _unique(y, name="y_true"):
     """Distinct labels, refusing numbers that cannot be labels."""
     try:
         found = np.unique(y)
     except TypeError as error:
         raise ValueError(
-            "y_true must hold labels that can be sorted. Got values of type "
+            f"{name} must hold labels that can be sorted. Got values of type "
             f"{sorted({type(v).__name__ for v in y.tolist()})}."
         ) from error
     if found.dtype.kind == "f":
         if not np.isfinite(found).all():
             bad = ~np.isfinite(y)
             raise ValueError(
-                f"Input y_true contains NaN or infinity: {int(bad.sum())} of {y.size} "
+                f"Input {name} contains NaN or infinity: {int(bad.sum())} of {y.size} "
                 f"labels, the first at {_place(bad)}. Drop these rows first."
             )
         if (found != np.floor(found)).any():
             raise ValueError(
-                "y_true must hold class labels, and continuous values were found, such "
-                f"as {found[found != np.floor(found)][0]:.6g}. The order of arguments "
-                "is (y_true, y_proba)."
+                f"{name} must hold class labels, and continuous values were found, "
+                f"such as {found[found != np.floor(found)][0]:.6g}. {_ORDER}"
             )
     return found
 

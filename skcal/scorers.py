@@ -30,13 +30,16 @@ class _CalibrationScorer(_BaseScorer):
             "but not both.",
             kwargs,
         )
-        # For two classes this is the second class's column, and the response that
-        # other scorers of the same search share.
-        y_proba = method_caller(estimator, self._response_method, X)
-        classes = estimator.classes_
-        known = {"labels": classes}
-        if len(classes) == 2:
+        classes = getattr(estimator, "classes_", None)
+        known = {} if classes is None else {"labels": classes}
+        method = self._response_method
+        if classes is not None and len(classes) == 2:
+            # scikit-learn caches one column of two, that of the positive class of
+            # whichever scorer asked first. Under a key of its own the column is the
+            # second class's, for all scorers of this module.
+            method = (method,)
             known["pos_label"] = classes[1]
+        y_proba = method_caller(estimator, method, X)
         return self._sign * self._score_func(
             y_true, y_proba, **{**known, **self._kwargs, **kwargs}
         )

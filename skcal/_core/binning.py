@@ -27,7 +27,8 @@ def quantile_bins(forecast, weight, n_bins):
     mass = np.bincount(inverse.ravel(), weights=weight, minlength=values.size)
     upper = np.cumsum(mass)
     middle = upper - 0.5 * mass
-    bin_of_value = (middle * n_bins / upper[-1]).astype(np.intp)
+    # Sums of weights round, and a middle on an edge belongs to the bin on its right.
+    bin_of_value = (middle * n_bins / upper[-1] + 1e-9).astype(np.intp)
     np.minimum(bin_of_value, n_bins - 1, out=bin_of_value)
     return bin_of_value[inverse.ravel()]
 

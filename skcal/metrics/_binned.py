@@ -153,7 +153,8 @@ def number_of_bins(n_bins, problem):
         return int(n_bins)
     n = problem.forecast.shape[0]
     if problem.weight is not None:
-        n = float(np.sum(problem.weight, dtype=np.float64))
+        total = float(np.sum(problem.weight, dtype=np.float64))
+        n = int(total) if total.is_integer() else total
     if callable(n_bins):
         bins = n_bins(n)
         if not isinstance(bins, Integral) or bins < 1:

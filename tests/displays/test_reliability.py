@@ -1,0 +1,505 @@
+"""The reliability diagram: what is drawn and stored, without looking at pixels."""
+
+import inspect
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibrationDisplay, calibration_curve
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from skcal import ReliabilityDisplay, binned_ece, smooth_ece
+
+KINDS = ["smooth", "binned"]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+X, Y = make_blobs(200, centers=2, cluster_std=6, random_state=0)
+WORDS = np.array(["ham", "spam"])
+MODEL = LogisticRegression().fit(X, Y)
+P = MODEL.predict_proba(X)[:, 1]
+DIAGONAL = "Perfectly calibrated"
+
+
+def _legend(display):
+    legend = display.ax_.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+# In place of scikit-learn's display ---------------------------------------------------
+
+# As its documentation calls it.
+CALLS = {
+    "from_estimator": lambda cls: cls.from_estimator(MODEL, X, Y),
+    "from_predictions": lambda cls: cls.from_predictions(Y, P, n_bins=10),
+    "named-and-styled": lambda cls: cls.from_estimator(
+        MODEL,
+        X,
+        Y,
+        n_bins=10,
+        strategy="quantile",
+        name="Logistic",
+        ax=plt.figure().add_subplot(),
+        color="tab:red",
+        marker="^",
+    ),
+    "pos_label": lambda cls: cls.from_estimator(MODEL, X, Y, pos_label=0),
+    "no-diagonal": lambda cls: cls.from_predictions(Y, P, ref_line=False),
+    "constructed": lambda cls: cls(
+        *calibration_curve(Y, P, n_bins=10), P, estimator_name="Mine", pos_label=1
+    ).plot(),
+    "constructed-plainly": lambda cls: cls(*calibration_curve(Y, P), P).plot(),
+    "plotted-again": lambda cls: cls.from_predictions(Y, P).plot(
+        ax=plt.figure().add_subplot(), name="Again", ref_line=False, lw=3
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_of_scikit_learns_display(call):
+    theirs = CALLS[call](CalibrationDisplay)
+    ours = CALLS[call](ReliabilityDisplay)
+    assert isinstance(ours, ReliabilityDisplay)
+    for attribute in vars(theirs):
+        assert hasattr(ours, attribute), attribute
+    assert ours.pos_label == theirs.pos_label
+    assert_array_equal(ours.y_prob, theirs.y_prob)
+    assert len(ours.prob_true) == len(ours.prob_pred)
+    assert isinstance(ours.ax_, mpl.axes.Axes)
+    assert ours.figure_ is ours.ax_.figure
+    assert isinstance(ours.line_, mpl.lines.Line2D)
+    assert ours.line_ in ours.ax_.lines
+    assert (DIAGONAL in _legend(ours)) == (DIAGONAL in _legend(theirs))
+    # What the caller asked for by name is there.
+    if theirs.estimator_name not in (None, "Classifier"):
+        assert any(theirs.estimator_name in text for text in _legend(ours))
+
+
+@pytest.mark.parametrize(
+    "method", ["__init__", "plot", "from_estimator", "from_predictions"]
+)
+def test_parameters_of_scikit_learns_display(method):
+    def named(cls):
+        return set(inspect.signature(getattr(cls, method)).parameters)
+
+    assert named(CalibrationDisplay) <= named(ReliabilityDisplay)
+
+
+def test_points_are_scikit_learns_where_kind_is_binned():
+    theirs = CalibrationDisplay.from_predictions(Y, P, n_bins=7)
+    ours = ReliabilityDisplay.from_predictions(Y, P, n_bins=7, kind="binned")
+    assert_allclose(ours.prob_true, theirs.prob_true)
+    assert_allclose(ours.prob_pred, theirs.prob_pred)
+
+
+def test_constructed_binary_display_does_not_speak_of_confidence():
+    """Points alone do not say that they are of three classes or more."""
+    display = ReliabilityDisplay(*calibration_curve(Y, P), P).plot()
+    assert "robability" in display.ax_.get_xlabel()
+    assert "accuracy" not in display.ax_.get_ylabel()
+
+
+# What is computed ---------------------------------------------------------------------
+
+
+def _nadaraya_watson(y, p, weight, nodes, bandwidth):
+    """Kernel regression with the Gaussian reflected at 0 and 1, by its definition."""
+    kernel = np.zeros((nodes.size, p.size))
+    for k in range(-3, 4):
+        for image in (2 * k + p, 2 * k - p):
+            kernel += np.exp(-0.5 * ((nodes[:, None] - image) / bandwidth) ** 2)
+    return kernel @ (weight * y) / (kernel @ weight)
+
+
+def _kernel_density(p, weight, nodes, bandwidth):
+    ones = np.ones_like(nodes)
+    mass = sum(
+        np.exp(-0.5 * ((nodes[:, None] - image) / bandwidth) ** 2)
+        for k in range(-3, 4)
+        for image in (2 * k + p, 2 * k - p)
+    )
+    return ones * (mass @ weight) / (bandwidth * np.sqrt(2 * np.pi) * weight.sum())
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.uniform(size=300),
+        lambda rng: rng.choice([0.0, 0.2, 0.9, 1.0], size=300),
+        lambda rng: rng.beta(0.3, 0.3, size=300),
+        lambda rng: rng.normal(0.3, 0.01, size=300),
+        lambda rng: np.array([0.4]),
+    ],
+    ids=["uniform", "atoms", "extreme", "concentrated", "one-row"],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_smooth_curve_is_the_kernel_regression_at_smece(draw, weighted):
+    rng = np.random.default_rng(0)
+    p = draw(rng)
+    y = (rng.uniform(size=p.size) < p**1.5).astype(int)
+    weight = rng.choice([0.5, 1.0, 2.0], size=p.size) if weighted else np.ones(p.size)
+    display = ReliabilityDisplay.from_predictions(
+        y, p, sample_weight=weight if weighted else None
+    )
+    error = smooth_ece(y, p, sample_weight=weight)
+    assert display.calibration_error == pytest.approx(error, rel=1e-9)
+    assert_allclose(
+        display.prob_true,
+        _nadaraya_watson(y, p, weight, display.prob_pred, error),
+        atol=1e-7,
+    )
+    assert_allclose(
+        display.density,
+        _kernel_density(p, weight, display.density_at, error),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+    # Drawn where there are rows, and everywhere in between the first and last of them.
+    assert display.prob_pred.min() <= p.min()
+    assert display.prob_pred.max() >= p.max()
+
+
+def test_smooth_curve_stays_out_of_gaps_without_rows():
+    p = np.r_[np.linspace(0.05, 0.15, 400), np.linspace(0.85, 0.95, 400)]
+    y = np.random.default_rng(0).uniform(size=800) < p
+    display = ReliabilityDisplay.from_predictions(y, p)
+    assert display.calibration_error < 0.05
+    assert not np.any((display.prob_pred > 0.4) & (display.prob_pred < 0.6))
+    # A line across the gap would claim an observed frequency nobody observed.
+    x, drawn = display.line_.get_data()
+    gap = np.flatnonzero(np.diff(x) > 0.1)
+    assert gap.size == 0 or np.isnan(drawn[gap]).any() or np.isnan(drawn[gap + 1]).any()
+
+
+@pytest.mark.parametrize("y", [[0, 1], [1, 1, 1], [0]], ids=str)
+@every_kind
+def test_samples_without_error(kind, y):
+    display = ReliabilityDisplay.from_predictions(y, np.array(y, float), kind=kind)
+    assert display.calibration_error == 0.0
+    assert set(np.round(display.prob_true, 12)) == set(y)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+@pytest.mark.parametrize("n_bins", [1, 5, "sqrt", "cbrt", lambda n: n // 20])
+def test_binned_curve(strategy, n_bins):
+    options = {"n_bins": n_bins, "strategy": strategy}
+    display = ReliabilityDisplay.from_predictions(Y, P, kind="binned", **options)
+    assert display.calibration_error == pytest.approx(binned_ece(Y, P, **options))
+    expected = {1: 1, 5: 5, "sqrt": 15, "cbrt": 6}.get(n_bins, 10)
+    assert len(display.prob_true) <= expected
+    if strategy == "quantile":
+        assert len(display.prob_true) == expected
+    assert np.all(np.diff(display.prob_pred) > 0)
+
+
+@every_kind
+def test_density_integrates_to_one(kind):
+    display = ReliabilityDisplay.from_predictions(Y, P, kind=kind)
+    area = np.mean(display.density)
+    if kind == "smooth":
+        area -= np.mean(display.density[[0, -1]]) / display.density.size
+        area *= display.density.size / (display.density.size - 1)
+    assert area == pytest.approx(1.0)
+
+
+@every_kind
+def test_what_is_computed_does_not_depend_on_the_container(kind):
+    expected = ReliabilityDisplay.from_predictions(Y, P, kind=kind)
+    for y, p in (
+        (Y.tolist(), P.tolist()),
+        (pd.Series(Y), pd.Series(P)),
+        (pl.Series(Y), pl.Series(P)),
+        (2 * Y - 1, P[:, np.newaxis]),
+        (Y.astype(bool), np.column_stack([1 - P, P])),
+    ):
+        display = ReliabilityDisplay.from_predictions(y, p, kind=kind)
+        assert_array_equal(display.prob_true, expected.prob_true)
+        assert_array_equal(display.prob_pred, expected.prob_pred)
+        assert display.calibration_error == expected.calibration_error
+
+
+# Labels -------------------------------------------------------------------------------
+
+
+@every_kind
+def test_pos_label_switches_the_curve(kind):
+    first = ReliabilityDisplay.from_estimator(MODEL, X, Y, pos_label=0, kind=kind)
+    second = ReliabilityDisplay.from_estimator(MODEL, X, Y, kind=kind)
+    assert (first.pos_label, second.pos_label) == (0, 1)
+    assert_allclose(first.y_prob, 1 - second.y_prob)
+    if kind == "smooth":
+        assert first.calibration_error == pytest.approx(second.calibration_error)
+        assert_allclose(first.prob_pred, 1 - second.prob_pred[::-1], atol=1e-9)
+        assert_allclose(first.prob_true, 1 - second.prob_true[::-1], atol=1e-6)
+    assert "positive class: 0" in first.ax_.get_xlabel()
+    assert "positive class: 1" in second.ax_.get_ylabel()
+
+
+@pytest.mark.parametrize("pos_label", [None, "ham", "spam"])
+def test_string_labels(pos_label):
+    names = WORDS[Y]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, names)
+    proba = model.predict_proba(X)
+    from_estimator = ReliabilityDisplay.from_estimator(
+        model, X, names, pos_label=pos_label
+    )
+    from_columns = ReliabilityDisplay.from_predictions(
+        names, proba, pos_label=pos_label
+    )
+    column = 0 if pos_label == "ham" else 1
+    from_one = ReliabilityDisplay.from_predictions(
+        names, proba[:, column], pos_label=pos_label or "spam"
+    )
+    for display in (from_estimator, from_columns, from_one):
+        assert display.pos_label == WORDS[column]
+        assert_array_equal(display.y_prob, proba[:, column])
+        assert_array_equal(display.prob_true, from_one.prob_true)
+        assert WORDS[column] in display.ax_.get_xlabel()
+
+
+def test_string_labels_with_one_column_need_pos_label():
+    with pytest.raises(ValueError, match="pos_label is not specified"):
+        ReliabilityDisplay.from_predictions(WORDS[Y], P)
+
+
+def test_rows_of_one_class():
+    names = WORDS[Y]
+    model = LogisticRegression().fit(X, names)
+    rows = Y == 0
+    display = ReliabilityDisplay.from_estimator(model, X[rows], names[rows])
+    assert display.pos_label == "spam"
+    assert_allclose(display.prob_true, 0.0, atol=1e-7)
+
+
+@every_kind
+@pytest.mark.parametrize("names", [[0, 1, 2], ["a", "b", "c"]], ids=str)
+def test_three_classes_show_confidence(kind, names):
+    X3, y3 = make_blobs(150, centers=3, cluster_std=5, random_state=1)
+    y = np.array(names)[y3]
+    model = LogisticRegression().fit(X3, y)
+    rows = y3 != 2  # the model knows the third class all the same
+    display = ReliabilityDisplay.from_estimator(model, X3[rows], y[rows], kind=kind)
+    proba = model.predict_proba(X3[rows])
+    right = proba.argmax(axis=1) == y3[rows]
+    by_hand = ReliabilityDisplay.from_predictions(right, proba.max(axis=1), kind=kind)
+    assert display.pos_label is None
+    assert display.ax_.get_xlabel() == "Confidence"
+    assert display.ax_.get_ylabel() == "Observed accuracy"
+    assert_array_equal(display.prob_true, by_hand.prob_true)
+    assert_array_equal(display.y_prob, proba.max(axis=1))
+    assert display.calibration_error == by_hand.calibration_error
+
+
+# Artists ------------------------------------------------------------------------------
+
+
+@every_kind
+def test_line_shows_the_stored_points(kind):
+    display = ReliabilityDisplay.from_predictions(Y, P, kind=kind)
+    x, y = display.line_.get_data()
+    assert_array_equal(x[~np.isnan(y)], display.prob_pred[~np.isnan(y)])
+    assert_array_equal(y[~np.isnan(y)], display.prob_true[~np.isnan(y)])
+    assert (display.line_.get_marker() in ("None", None, "")) == (kind == "smooth")
+    assert display.ax_.get_aspect() == 1.0
+
+
+@every_kind
+def test_axes_show_everything(kind):
+    display = ReliabilityDisplay.from_predictions(Y, P, kind=kind)
+    (left, right), (bottom, top) = display.ax_.get_xlim(), display.ax_.get_ylim()
+    assert left <= 0
+    assert right >= 1
+    assert bottom <= 0
+    assert top >= 1
+    low, high = display.density_.get_datalim(display.ax_.transData).intervaly
+    assert bottom <= low < high <= 0  # the strip is below the diagram
+
+
+def test_alias_keywords_win_over_defaults():
+    display = ReliabilityDisplay.from_predictions(
+        Y, P, kind="binned", c="tab:red", lw=4, ls="--", ms=9
+    )
+    line = display.line_
+    assert mpl.colors.same_color(line.get_color(), "tab:red")
+    assert (line.get_linewidth(), line.get_linestyle()) == (4, "--")
+    assert line.get_markersize() == 9
+    # The strip of the density belongs to the line.
+    assert mpl.colors.same_color(
+        display.density_.get_facecolor()[0][:3], line.get_color()
+    )
+
+
+def test_curve_kwargs_and_keywords_are_joined():
+    display = ReliabilityDisplay.from_predictions(
+        Y, P, curve_kwargs={"c": "tab:green", "linewidth": 1}, lw=5
+    )
+    assert mpl.colors.same_color(display.line_.get_color(), "tab:green")
+    assert display.line_.get_linewidth() == 5
+
+
+def test_curve_kwargs_are_not_modified():
+    curve_kwargs = {"c": "tab:green"}
+    ReliabilityDisplay.from_predictions(Y, P, curve_kwargs=curve_kwargs)
+    assert curve_kwargs == {"c": "tab:green"}
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{"colour": "red"}, {"plto_labels": False}, {"c": "r", "color": "b"}]
+)
+def test_keywords_that_no_line_has(kwargs):
+    with pytest.raises((AttributeError, TypeError), match="|".join(kwargs)):
+        ReliabilityDisplay.from_predictions(Y, P, **kwargs)
+
+
+def test_names_in_the_legend():
+    def label(display):
+        return display.line_.get_label()
+
+    unnamed = ReliabilityDisplay.from_predictions(Y, P)
+    assert label(unnamed) == f"smECE = {unnamed.calibration_error:.3f}"
+    assert "ECE" in label(ReliabilityDisplay.from_predictions(Y, P, kind="binned"))
+    named = ReliabilityDisplay.from_predictions(Y, P, name="Mine")
+    assert label(named).startswith("Mine (smECE = ")
+    assert label(named) in _legend(named)
+    by_class = ReliabilityDisplay.from_estimator(MODEL, X, Y)
+    assert by_class.estimator_name == "LogisticRegression"
+    assert label(by_class).startswith("LogisticRegression (")
+    # The latest wish wins: plot's name over the stored one, a label over both.
+    assert label(named.plot(name="Yours")).startswith("Yours (")
+    assert label(named.plot()).startswith("Mine (")
+    assert label(ReliabilityDisplay.from_predictions(Y, P, label="Own")) == "Own"
+
+
+def test_two_models_on_one_axes_share_one_diagonal():
+    _, ax = plt.subplots()
+    first = ReliabilityDisplay.from_predictions(Y, P, name="One", ax=ax)
+    second = ReliabilityDisplay.from_predictions(Y, P**2, name="Two", ax=ax)
+    assert first.ax_ is second.ax_ is ax
+    labels = [line.get_label() for line in ax.lines]
+    assert labels.count(DIAGONAL) == 1
+    assert first.ref_line_ is not None
+    assert second.ref_line_ is None
+    assert [text.split(" (")[0] for text in _legend(second)] == [DIAGONAL, "One", "Two"]
+    assert first.line_.get_color() != second.line_.get_color()
+
+
+def test_ref_line_can_be_left_out():
+    display = ReliabilityDisplay.from_estimator(MODEL, X, Y, ref_line=False)
+    assert display.ref_line_ is None
+    assert len(display.ax_.lines) == 1
+
+
+def test_ref_line_is_the_diagonal():
+    display = ReliabilityDisplay.from_predictions(Y, P)
+    assert_array_equal(display.ref_line_.get_xydata(), [[0, 0], [1, 1]])
+
+
+def test_plot_again_draws_on_new_axes():
+    display = ReliabilityDisplay.from_predictions(Y, P)
+    first = display.ax_
+    assert display.plot() is display
+    assert display.ax_ is not first
+    _, ax = plt.subplots()
+    assert display.plot(ax).ax_ is ax
+    assert DIAGONAL in _legend(display)
+
+
+def test_leaves_pyplots_state_alone():
+    current = plt.figure()
+    _, ax = plt.subplots()
+    plt.figure(current)
+    before = dict(mpl.rcParams)
+    ReliabilityDisplay.from_predictions(Y, P, ax=ax)
+    assert dict(mpl.rcParams) == before
+    assert plt.gcf() is current
+    assert current.axes == []
+
+
+def test_shows_nothing(monkeypatch):
+    def show(*args, **kwargs):
+        raise AssertionError("a display must leave showing to its user")
+
+    monkeypatch.setattr(plt, "show", show)
+    monkeypatch.setattr(mpl.figure.Figure, "show", show)
+    ReliabilityDisplay.from_predictions(Y, P)
+
+
+def test_draws_on_figures_without_pyplot():
+    figure = mpl.figure.Figure()
+    display = ReliabilityDisplay.from_predictions(Y, P, ax=figure.add_subplot())
+    assert display.figure_ is figure
+    assert plt.get_fignums() == []
+    figure.canvas.draw()
+
+
+@every_kind
+def test_figures_can_be_rendered(kind):
+    ReliabilityDisplay.from_predictions(Y, P, kind=kind).figure_.canvas.draw()
+
+
+# Errors -------------------------------------------------------------------------------
+
+
+def test_unfitted_classifier():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        ReliabilityDisplay.from_estimator(LogisticRegression(), X, Y)
+
+
+def test_classifier_without_probabilities():
+    with pytest.raises(AttributeError, match=r"LinearSVC.*predict_proba"):
+        ReliabilityDisplay.from_estimator(LinearSVC().fit(X, Y), X, Y)
+
+
+def test_regressor():
+    with pytest.raises((AttributeError, ValueError), match="predict_proba|classifier"):
+        ReliabilityDisplay.from_estimator(LinearRegression().fit(X, Y), X, Y)
+
+
+@pytest.mark.parametrize("pos_label", [7, "1"])
+def test_absent_pos_label(pos_label):
+    with pytest.raises(ValueError, match="pos_label"):
+        ReliabilityDisplay.from_estimator(MODEL, X, Y, pos_label=pos_label)
+    with pytest.raises(ValueError, match="pos_label"):
+        ReliabilityDisplay.from_predictions(Y, P, pos_label=pos_label)
+
+
+def test_unequal_lengths():
+    with pytest.raises(ValueError, match=r"inconsistent.*199.*200"):
+        ReliabilityDisplay.from_predictions(Y[1:], P)
+    with pytest.raises(ValueError, match=r"sample_weight.*\(200,\)"):
+        ReliabilityDisplay.from_predictions(Y, P, sample_weight=np.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["isotonik", None, ["smooth"], 3])
+def test_unknown_kind(kind):
+    with pytest.raises(ValueError, match=r"kind must be one of.*smooth.*binned"):
+        ReliabilityDisplay.from_predictions(Y, P, kind=kind)
+    with pytest.raises(ValueError, match=r"kind must be one of.*smooth.*binned"):
+        ReliabilityDisplay(P, P, P, kind=kind).plot()
+
+
+@pytest.mark.parametrize("strategy", ["kmeans", None])
+def test_unknown_strategy(strategy):
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        ReliabilityDisplay.from_predictions(Y, P, strategy=strategy)
+
+
+@every_kind
+@pytest.mark.parametrize("n_bins", [0, -1, 2.5, 10.0, "many", None], ids=repr)
+def test_invalid_number_of_bins(kind, n_bins):
+    """An n_bins that is no number once meant the cube root of n, silently."""
+    with pytest.raises(ValueError, match="n_bins"):
+        ReliabilityDisplay.from_predictions(Y, P, kind=kind, n_bins=n_bins)
+
+
+def test_nothing_is_drawn_when_the_input_is_bad():
+    with pytest.raises(ValueError, match="NaN"):
+        ReliabilityDisplay.from_predictions(Y, np.where(P == P[3], np.nan, P))
+    assert plt.get_fignums() == []
