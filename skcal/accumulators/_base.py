@@ -19,10 +19,13 @@ class Accumulator:
                 f"Got {multiclass!r} instead."
             )
         self.pos_label = pos_label
-        self.labels = labels
+        # A copy, as the list may change while the stream runs.
+        self.labels = None if labels is None else np.array(labels)
         self.multiclass = multiclass
         self.n_samples_ = 0
         self._n_columns = None
+        self._classes = None
+        self._pos_label = pos_label
         self._sums = []
 
     def update(self, y_true, y_proba, sample_weight=None):
@@ -44,8 +47,8 @@ class Accumulator:
         Raises
         ------
         ValueError
-            If the batch is invalid or has another number of classes than the first.
-            The state is then as it was before the call.
+            If the batch is invalid or of other classes than the ones before. The state
+            is then as it was before the call.
         """
         predictions = check_predictions(
             y_true,
@@ -61,10 +64,13 @@ class Accumulator:
                 f"This batch has {n_columns} probability column(s) and earlier ones "
                 f"had {self._n_columns}."
             )
+        classes = self._common_classes(predictions.classes, predictions.pos_label)
         problems = predictions.binary_problems(self.multiclass)
         if self._n_columns is None:
             self._sums = [self._new_sums() for _ in problems]
             self._n_columns = n_columns
+            self._pos_label = predictions.pos_label
+        self._classes = classes
         for sums, problem in zip(self._sums, problems, strict=True):
             sums.update(problem)
         self.n_samples_ += predictions.n_samples
@@ -102,11 +108,13 @@ class Accumulator:
         if self._n_columns is None:
             self._sums = [self._new_sums() for _ in other._sums]
             self._n_columns = other._n_columns
+            self._pos_label = other._pos_label
         if self._n_columns != other._n_columns:
             raise ValueError(
                 f"Can only merge accumulators of one number of classes. Got "
                 f"{other._n_columns} probability column(s) into {self._n_columns}."
             )
+        self._classes = self._common_classes(other._classes, other._pos_label)
         for sums, more in zip(self._sums, other._sums, strict=True):
             sums.merge(more)
         self.n_samples_ += other.n_samples_
@@ -129,6 +137,20 @@ class Accumulator:
                 "No row of positive weight has been seen yet; call update first."
             )
         return float(np.mean([self._value(sums) for sums in self._sums]))
+
+    def _common_classes(self, classes, pos_label):
+        """Classes seen so far and now; a batch may have lacked one of two."""
+        if self._classes is None:
+            return classes
+        together = set(self._classes.tolist()) | set(classes.tolist())
+        n_classes = max(2, self._n_columns)
+        if pos_label != self._pos_label or len(together) > n_classes:
+            raise ValueError(
+                f"This batch has the classes {classes.tolist()} and the positive class "
+                f"{pos_label!r}, and earlier ones had {self._classes.tolist()} and "
+                f"{self._pos_label!r}. Say which they are with labels=[...]."
+            )
+        return self._classes if len(self._classes) >= len(classes) else classes
 
     def _configuration(self):
         labels = (

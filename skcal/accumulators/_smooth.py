@@ -1,5 +1,7 @@
 """Smooth calibration error from sums that add up over batches."""
 
+from numbers import Integral, Real
+
 import numpy as np
 
 from skcal._core.smoothing import CHUNK, MomentGrid, solve_fixed_point
@@ -169,13 +171,17 @@ class SmoothECEAccumulator(Accumulator):
         self.scale = scale
         self.bandwidth = bandwidth
         self.n_cells = _DEFAULT_CELLS[scale] if n_cells is None else n_cells
-        if self.n_cells < 1 or int(self.n_cells) != self.n_cells:
+        if not isinstance(self.n_cells, Integral) or self.n_cells < 1:
             raise ValueError(f"n_cells must be a positive integer. Got {n_cells!r}.")
         if bandwidth is not None:
-            resolution = self._new_sums().grid.resolution
-            if not bandwidth >= resolution or not np.isfinite(bandwidth):
+            if not isinstance(bandwidth, Real) or not 0 < bandwidth < np.inf:
                 raise ValueError(
-                    f"bandwidth={bandwidth!r} must be finite and at least "
+                    f"bandwidth={bandwidth!r} must be a positive number or None."
+                )
+            resolution = self._new_sums().grid.resolution
+            if bandwidth < resolution:
+                raise ValueError(
+                    f"bandwidth={bandwidth!r} must be at least "
                     f"{resolution:.3g}, the resolution of n_cells={self.n_cells}."
                 )
 
