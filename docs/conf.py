@@ -36,6 +36,7 @@ autodoc_default_options = {
     )
 }
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

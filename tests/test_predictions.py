@@ -7,6 +7,7 @@ spellings of one sample must give one number.
 import datetime
 import decimal
 import re
+import timeit
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from skcal import (
     rank_ece,
     smooth_ece,
 )
+from skcal._predictions import check_predictions
 
 MEASURES = [smooth_ece, rank_ece, binned_ece]
 WEIGHTED = [smooth_ece, binned_ece]
@@ -367,7 +369,12 @@ def _with(array, row, value):
 
 # Each with what the message must say: what was found, where, and what to do about it.
 REFUSED = {
-    "NaN": (Y, _with(P, 3, np.nan), {}, ["y_proba", "NaN", f"1 of {N}", "row 3", "Dro"]),
+    "NaN": (
+        Y,
+        _with(P, 3, np.nan),
+        {},
+        ["y_proba", "NaN", f"1 of {N}", "row 3", "Dro"],
+    ),
     "NaN-in-columns": (
         Y3,
         _with(P3, (7, 1), np.nan),
@@ -399,7 +406,14 @@ REFUSED = {
         Y,
         100 * P,
         {},
-        ["y_proba", r"\[0, 1\]", "greater than 1", "row 0", r"\b100\b", "divide by 100"],
+        [
+            "y_proba",
+            r"\[0, 1\]",
+            "greater than 1",
+            "row 0",
+            r"\b100\b",
+            "divide by 100",
+        ],
     ),
     "percent-int": (Y, (100 * P).astype(int), {}, ["divide by 100"]),
     "logits": (
@@ -465,7 +479,12 @@ REFUSED = {
         _with(Y3, 0, 3),
         P3,
         {},
-        ["y_true has 4 classes", r"\{0, 1, 2, 3\}", "3 columns", "one column per class"],
+        [
+            "y_true has 4 classes",
+            r"\{0, 1, 2, 3\}",
+            "3 columns",
+            "one column per class",
+        ],
     ),
     "three-classes-one-column": (
         Y3,
@@ -617,7 +636,12 @@ REFUSED = {
         {"pos_label": "maybe"},
         ["pos_label='maybe'", "'no', 'yes'"],
     ),
-    "pos_label-of-another-type": (Y, P, {"pos_label": "1"}, ["pos_label='1'", "{0, 1}"]),
+    "pos_label-of-another-type": (
+        Y,
+        P,
+        {"pos_label": "1"},
+        ["pos_label='1'", "{0, 1}"],
+    ),
     "pos_label-not-in-labels": (
         Y,
         P,
@@ -650,17 +674,34 @@ def test_refused_with_a_message_that_helps(measure, case):
         assert re.search(pattern, str(caught.value)), str(caught.value)
 
 
-@pytest.mark.parametrize("pos_label", ["1", b"1", float("nan"), [1], {"a": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "pos_label", ["1", b"1", float("nan"), [1], {"a": 1}], ids=repr
+)
 def test_pos_label_that_no_label_of_this_type_can_equal(measure, pos_label):
     """With one class present it once made every row a negative, silently."""
     with pytest.raises(ValueError, match="pos_label"):
         measure(np.ones(5, dtype=int), np.full(5, 0.75), pos_label=pos_label)
 
 
-@pytest.mark.parametrize("pos_label", [1, True, 0.0, [1]], ids=repr)
-def test_numeric_pos_label_for_one_string_class(measure, pos_label):
+@pytest.mark.parametrize("pos_label", [1, True, 0.0, [1], b"yes"], ids=repr)
+def test_pos_label_of_another_type_than_one_string_class(measure, pos_label):
     with pytest.raises(ValueError, match="pos_label"):
         measure(np.full(5, "yes"), np.full(5, 0.75), pos_label=pos_label)
+
+
+@pytest.mark.parametrize(
+    ("only", "pos_label"),
+    [
+        (2, 1),
+        ("no", "yes"),
+        (b"no", b"yes"),
+        (datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)),
+    ],
+    ids=["int", "str", "bytes", "date"],
+)
+def test_pos_label_of_the_class_that_is_absent(measure, only, pos_label):
+    expected = measure(np.zeros(N, dtype=int), P)
+    assert measure([only] * N, P, pos_label=pos_label) == expected
 
 
 @pytest.mark.parametrize("which", ["y_true", "y_proba", "sample_weight"])
@@ -773,6 +814,27 @@ def test_everything_goes_through_the_same_door(enter, case):
         enter(y, proba, **parameters)
     for pattern in patterns:
         assert re.search(pattern, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize("labels", ["int", "bool", "str", "object", "pandas"])
+def test_checking_takes_less_time_than_measuring(measure, labels):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=1000)
+    y = (rng.uniform(size=1000) < p).astype(int)
+    words = np.array(["no", "yes"])[y]
+    y_true, parameters = {
+        "int": (y, {}),
+        "bool": (y.astype(bool), {}),
+        "str": (words, {"pos_label": "yes"}),
+        "object": (words.astype(object), {"pos_label": "yes"}),
+        "pandas": (pd.Series(words), {"pos_label": "yes"}),
+    }[labels]
+    # The fastest of many calls is steady on a busy machine too.
+    checking, measuring = (
+        min(timeit.repeat(lambda f=f: f(y_true, p, **parameters), number=2, repeat=40))
+        for f in (check_predictions, measure)
+    )
+    assert checking < measuring - checking
 
 
 # Left alone ---------------------------------------------------------------------------

@@ -153,7 +153,9 @@ def test_wrapped_classifiers(name, wrap):
 def test_cross_val_score(name, data):
     X, y = DATA[data]
     cv = KFold(4, shuffle=True, random_state=0)
-    scores = cross_val_score(GaussianNB(), X, np.asarray(y), scoring=SCORERS[name], cv=cv)
+    scores = cross_val_score(
+        GaussianNB(), X, np.asarray(y), scoring=SCORERS[name], cv=cv
+    )
     rows = [
         _by_hand(
             MEASURE[name],
@@ -285,7 +287,9 @@ def test_randomized_search():
 
 
 @every_scorer
-@pytest.mark.parametrize("cv", [KFold(80), LeaveOneOut()], ids=["k-fold", "leave-one-out"])
+@pytest.mark.parametrize(
+    "cv", [KFold(80), LeaveOneOut()], ids=["k-fold", "leave-one-out"]
+)
 @pytest.mark.parametrize("words", [False, True])
 def test_folds_of_one_class_of_two(name, cv, words):
     y = WORDS[Y2] if words else Y2
@@ -316,7 +320,7 @@ def test_a_class_that_training_lacked_is_an_error():
 
 def test_a_model_that_knows_one_class_only():
     model = DecisionTreeClassifier().fit(X2, np.full(80, "ham"))
-    with pytest.raises(ValueError, match="class|labels"):
+    with pytest.raises(ValueError, match=r"class|labels"):
         neg_smooth_ece_scorer(model, X2, np.full(80, "ham"))
 
 
@@ -490,7 +494,7 @@ def test_classifier_without_probabilities(name):
 @every_scorer
 def test_regressor(name):
     model = LinearRegression().fit(X2, Y2)
-    with pytest.raises((AttributeError, ValueError), match="predict_proba|classif"):
+    with pytest.raises((AttributeError, ValueError), match=r"predict_proba|classif"):
         SCORERS[name](model, X2, Y2)
 
 
@@ -513,7 +517,9 @@ def test_multilabel_is_refused(name):
 
 
 @every_scorer
-@pytest.mark.parametrize("data", ["binary", "binary-bool", "binary-signs", "multiclass"])
+@pytest.mark.parametrize(
+    "data", ["binary", "binary-bool", "binary-signs", "multiclass"]
+)
 def test_make_scorer_without_our_class(name, data):
     X, y = DATA[data]
     scorer = make_scorer(

@@ -43,6 +43,7 @@ class Accumulator:
         Returns
         -------
         self : object
+            The accumulator with these rows.
 
         Raises
         ------
@@ -82,10 +83,12 @@ class Accumulator:
         Parameters
         ----------
         other : object of the same class and configuration
+            Accumulator of other rows. It is not changed.
 
         Returns
         -------
         self : object
+            The accumulator with the rows of both.
 
         Raises
         ------
@@ -126,6 +129,7 @@ class Accumulator:
         Returns
         -------
         error : float
+            The measure, 0 is perfect.
 
         Raises
         ------

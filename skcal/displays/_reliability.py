@@ -1,10 +1,11 @@
 """Reliability diagrams."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skcal._predictions import check_predictions
 from skcal._sklearn import _get_response_values, check_matplotlib_support
-from skcal.metrics._binned import STRATEGIES, binned_ece_of
+from skcal.metrics._binned import STRATEGIES, binned_ece_of, number_of_bins
 from skcal.metrics._curve import binned_curve, smooth_curve
 
 KINDS = ("smooth", "binned")
@@ -41,8 +42,10 @@ class ReliabilityDisplay:
     estimator_name : str, default=None
         Name in the legend.
     pos_label : int, float, bool or str, default=None
-        Label of the positive class. None with three or more classes, where the diagram
-        shows the top class's probability against its being right.
+        Label of the positive class.
+    multiclass : {"confidence"}, default=None
+        Says that the diagram shows the top class's probability against its being
+        right, as it does for three or more classes.
 
     Attributes
     ----------
@@ -87,6 +90,7 @@ class ReliabilityDisplay:
         calibration_error=None,
         estimator_name=None,
         pos_label=None,
+        multiclass=None,
     ):
         self.prob_true = prob_true
         self.prob_pred = prob_pred
@@ -97,6 +101,7 @@ class ReliabilityDisplay:
         self.calibration_error = calibration_error
         self.estimator_name = estimator_name
         self.pos_label = pos_label
+        self.multiclass = multiclass
 
     def plot(self, ax=None, *, name=None, ref_line=True, curve_kwargs=None, **kwargs):
         """Draw the diagram.
@@ -120,6 +125,7 @@ class ReliabilityDisplay:
             Itself.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
+        _check_option("kind", self.kind, KINDS)
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -132,11 +138,14 @@ class ReliabilityDisplay:
         if label is not None:
             style["label"] = label
         style.update(_normalised(curve_kwargs or {}), **_normalised(kwargs))
-        (self.line_,) = ax.plot(self.prob_pred, self.prob_true, **style)
+        points = self.prob_pred, self.prob_true
+        if self.kind == "smooth":
+            points = _broken_at_gaps(*points)
+        (self.line_,) = ax.plot(*points, **style)
         self.density_ = self._draw_density(ax)
 
         event = "" if self.pos_label is None else f" (positive class: {self.pos_label})"
-        if self.pos_label is None:
+        if self.multiclass == "confidence":
             ax.set(xlabel="Confidence", ylabel="Observed accuracy")
         else:
             ax.set(
@@ -246,6 +255,7 @@ class ReliabilityDisplay:
         >>> display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
         # All columns with three or more classes, the positive class's of two.
         y_proba, pos_label = _get_response_values(
             estimator, X, response_method="predict_proba", pos_label=pos_label
@@ -337,6 +347,7 @@ class ReliabilityDisplay:
             labels=labels,
         )
         (problem,) = predictions.binary_problems("confidence")
+        n_bins = number_of_bins(n_bins, problem)
         if kind == "smooth":
             curve, error = smooth_curve(problem)
         else:
@@ -352,6 +363,7 @@ class ReliabilityDisplay:
             calibration_error=error,
             estimator_name=name,
             pos_label=predictions.pos_label,
+            multiclass=None if predictions.is_binary else "confidence",
         )
         return display.plot(
             ax=ax, ref_line=ref_line, curve_kwargs=curve_kwargs, **kwargs
@@ -371,6 +383,13 @@ def _draw_diagonal(ax):
         return None
     (line,) = ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label=label)
     return line
+
+
+def _broken_at_gaps(x, y):
+    """Points of a line with NaN in gaps, where nothing was observed to draw."""
+    step = np.diff(x)
+    gaps = np.flatnonzero(step > 10.0 * np.median(step)) + 1 if step.size else []
+    return np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
 
 
 def _normalised(kwargs):

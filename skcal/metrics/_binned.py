@@ -149,8 +149,14 @@ def binned_ece_of(problem, n_bins, strategy, norm="l1", debias=False):
 
 
 def number_of_bins(n_bins, problem):
-    if isinstance(n_bins, Integral):
+    """Number of bins for a problem, from any `n_bins` that `binned_ece` takes."""
+    if isinstance(n_bins, Integral) and n_bins >= 1:
         return int(n_bins)
+    if not callable(n_bins) and n_bins not in BIN_RULES:
+        raise ValueError(
+            f"n_bins must be a positive integer, one of {list(BIN_RULES)} or callable. "
+            f"Got {n_bins!r} instead."
+        )
     n = problem.forecast.shape[0]
     if problem.weight is not None:
         total = float(np.sum(problem.weight, dtype=np.float64))

@@ -35,7 +35,8 @@ class ReliabilityCurve(NamedTuple):
 def smooth_curve(problem):
     """Kernel regression of the outcome at the bandwidth of smECE, and that smECE.
 
-    The curve is given where the kernel covers at least one row's worth of forecasts.
+    The curve has no points where the kernel covers less than half a row's worth of
+    forecasts.
     """
     error = smooth_fixed_point(problem, "linear")
     bandwidth = max(error, _SMALLEST_BANDWIDTH)

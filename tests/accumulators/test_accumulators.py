@@ -180,7 +180,8 @@ def test_compute_does_not_end_the_stream(pair):
     y, p, _ = _sample()
     accumulator = new()
     for stop in (100, 300, 500):
-        accumulator.update(y[accumulator.n_samples_ : stop], p[accumulator.n_samples_ : stop])
+        rows = slice(accumulator.n_samples_, stop)
+        accumulator.update(y[rows], p[rows])
         for _ in range(2):
             assert accumulator.compute() == pytest.approx(
                 measure(y[:stop], p[:stop]), abs=TOLERANCE
@@ -346,7 +347,7 @@ def test_failed_first_update_does_not_fix_the_number_of_classes(new, bad):
     ids=["1/2-then-1", "no/yes-then-no/maybe", "0/1-then-1/2"],
 )
 def test_batches_of_other_classes_are_refused(new, first, second):
-    """Two columns whose classes are read off each batch must not change their meaning."""
+    """Columns whose classes are read off each batch must not change their meaning."""
 
     def columns(batch):
         y, p = np.array(batch[0]), np.array(batch[1])
@@ -354,12 +355,38 @@ def test_batches_of_other_classes_are_refused(new, first, second):
 
     accumulator = new().update(*columns(first))
     before = accumulator.compute()
-    with pytest.raises(ValueError, match="class|label"):
+    with pytest.raises(ValueError, match=r"class|label"):
         accumulator.update(*columns(second))
     assert accumulator.compute() == before
-    with pytest.raises(ValueError, match="class|label"):
+    with pytest.raises(ValueError, match=r"class|label"):
         accumulator.merge(new().update(*columns(second)))
     assert accumulator.compute() == before
+
+
+@both_classes
+@pytest.mark.parametrize(
+    "batches",
+    [([-1, 1], [1, 1]), ([1, 1], [-1, 1]), ([-1, -1], [1, 1]), ([True, True], [0, 1])],
+    ids=str,
+)
+def test_batches_of_one_class_that_fit_the_others(new, batches):
+    """In {0, 1} and in {-1, 1} alike 1 is positive, so a batch of ones fits both."""
+    p = np.array([0.25, 0.75])
+    streamed = new()
+    for batch in batches:
+        streamed.update(batch, p)
+    merged = new().update(batches[0], p).merge(new().update(batches[1], p))
+    expected = new().update(np.concatenate(batches) > 0, np.r_[p, p]).compute()
+    assert streamed.compute() == pytest.approx(expected, abs=1e-12)
+    assert merged.compute() == pytest.approx(expected, abs=1e-12)
+
+
+@both_classes
+@pytest.mark.parametrize("labels", [[0, "1"], ["a", float("nan")], ["b", "a"], 5])
+def test_invalid_labels_are_not_made_valid_by_storing_them(new, labels):
+    y = [str(label) for label in labels] if isinstance(labels, list) else [0, 1]
+    with pytest.raises(ValueError, match="labels"):
+        new(labels=labels).update(y, [0.25, 0.75])
 
 
 @both_classes
@@ -367,9 +394,9 @@ def test_batches_of_other_classes_are_refused(new, first, second):
 def test_batches_of_three_other_classes_are_refused(new, multiclass):
     proba = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
     accumulator = new(multiclass=multiclass).update([0, 1, 2], proba)
-    with pytest.raises(ValueError, match="class|label"):
+    with pytest.raises(ValueError, match=r"class|label"):
         accumulator.update([1, 2, 3], proba)
-    with pytest.raises(ValueError, match="class|label"):
+    with pytest.raises(ValueError, match=r"class|label"):
         accumulator.merge(new(multiclass=multiclass).update(["a", "b", "c"], proba))
 
 

@@ -458,7 +458,7 @@ def test_classifier_without_probabilities():
 
 
 def test_regressor():
-    with pytest.raises((AttributeError, ValueError), match="predict_proba|classifier"):
+    with pytest.raises((AttributeError, ValueError), match=r"predict_proba|classifier"):
         ReliabilityDisplay.from_estimator(LinearRegression().fit(X, Y), X, Y)
 
 
