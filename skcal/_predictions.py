@@ -5,6 +5,7 @@ input error is worded here.
 """
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -91,11 +92,7 @@ class Predictions:
 
         Two-class predictions are one problem whatever `multiclass` says.
         """
-        if multiclass not in MULTICLASS_REDUCTIONS:
-            raise ValueError(
-                f"multiclass must be one of {list(MULTICLASS_REDUCTIONS)}. "
-                f"Got {multiclass!r} instead."
-            )
+        check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
         if self.is_binary:
             return [BinaryProblem(self.codes, self.proba, self.sample_weight)]
         if multiclass == "confidence":
@@ -108,6 +105,22 @@ class Predictions:
             BinaryProblem(self.codes == k, self.proba[:, k], self.sample_weight)
             for k in range(self.proba.shape[1])
         ]
+
+
+def check_option(name, value, options):
+    """Refuse a value that is none of the options."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(
+            f"{name} must be one of {list(options)}. Got {value!r} instead."
+        )
+
+
+def check_positive(name, value, kind=Real):
+    """Refuse what is no positive, finite number of a kind."""
+    valid = isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
+    if not (valid and 0 < value < np.inf):
+        noun = "integer" if kind is Integral else "number"
+        raise ValueError(f"{name} must be a positive {noun}. Got {name}={value!r}.")
 
 
 def check_predictions(
@@ -410,7 +423,7 @@ def _labels_from_objects(y, name):
             f"the first at row {missing[0]}. Drop these rows first."
         )
     if types <= {str, np.str_}:
-        return np.asarray(values, dtype=str)
+        return y
     if all(issubclass(t, (bool, np.bool_, int, float, np.number)) for t in types):
         return np.asarray(values)
     if len(types) > 1:
@@ -520,9 +533,10 @@ def _infer_binary_labels(y, proba, pos_label):
 
 def _with_absent_class(found, pos_label):
     """Both classes, where only the negative one is there."""
-    kind = np.asarray(pos_label).dtype.kind
-    alike = (found.dtype.kind in "biuf") == (kind in "biuf") and kind in "biufUS"
-    if np.ndim(pos_label) > 0 or not alike or pos_label != pos_label:
+    kind, given = found.dtype.kind, np.asarray(pos_label).dtype.kind
+    alike = (kind in "biuf" and given in "biuf") or (kind == given and kind != "O")
+    alike = alike or type(pos_label) is type(found[0])
+    if not alike or pos_label != pos_label:
         raise ValueError(
             f"pos_label={pos_label!r} is not a valid label: no label of y_true's type, "
             f"as {_shown(found)} is, can equal it."
@@ -546,6 +560,8 @@ def _encode_multiclass(y, n_columns, labels):
             )
     else:
         y = _comparable(y, labels)
+    if y.dtype.kind == "O" and labels.dtype.kind == "U":
+        y = np.asarray(y.tolist())
     codes = np.searchsorted(labels, y)
     np.minimum(codes, n_columns - 1, out=codes)
     unknown = labels[codes] != y
@@ -582,7 +598,11 @@ def _raise_unknown_labels(unknown, labels):
 def _unique(y, name="y_true"):
     """Distinct labels, refusing numbers that cannot be labels."""
     try:
-        found = np.unique(y)
+        if y.dtype.kind in "OU":
+            # A set of strings is several times faster than sorting them all.
+            found = np.array(sorted(set(y.tolist())))
+        else:
+            found = np.unique(y)
     except TypeError as error:
         raise ValueError(
             f"{name} must hold labels that can be sorted. Got values of type "

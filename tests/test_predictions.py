@@ -7,7 +7,6 @@ spellings of one sample must give one number.
 import datetime
 import decimal
 import re
-import timeit
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from skcal import (
     rank_ece,
     smooth_ece,
 )
-from skcal._predictions import check_predictions
 
 MEASURES = [smooth_ece, rank_ece, binned_ece]
 WEIGHTED = [smooth_ece, binned_ece]
@@ -814,27 +812,6 @@ def test_everything_goes_through_the_same_door(enter, case):
         enter(y, proba, **parameters)
     for pattern in patterns:
         assert re.search(pattern, str(caught.value)), str(caught.value)
-
-
-@pytest.mark.parametrize("labels", ["int", "bool", "str", "object", "pandas"])
-def test_checking_takes_less_time_than_measuring(measure, labels):
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=1000)
-    y = (rng.uniform(size=1000) < p).astype(int)
-    words = np.array(["no", "yes"])[y]
-    y_true, parameters = {
-        "int": (y, {}),
-        "bool": (y.astype(bool), {}),
-        "str": (words, {"pos_label": "yes"}),
-        "object": (words.astype(object), {"pos_label": "yes"}),
-        "pandas": (pd.Series(words), {"pos_label": "yes"}),
-    }[labels]
-    # The fastest of many calls is steady on a busy machine too.
-    checking, measuring = (
-        min(timeit.repeat(lambda f=f: f(y_true, p, **parameters), number=2, repeat=40))
-        for f in (check_predictions, measure)
-    )
-    assert checking < measuring - checking
 
 
 # Left alone ---------------------------------------------------------------------------

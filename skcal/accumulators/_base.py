@@ -1,8 +1,10 @@
 """What all accumulators share: the door, one state per binary problem, the mean."""
 
+from copy import copy
+
 import numpy as np
 
-from skcal._predictions import MULTICLASS_REDUCTIONS, check_predictions
+from skcal._predictions import MULTICLASS_REDUCTIONS, check_option, check_predictions
 
 
 class Accumulator:
@@ -13,19 +15,14 @@ class Accumulator:
     """
 
     def __init__(self, *, pos_label, labels, multiclass):
-        if multiclass not in MULTICLASS_REDUCTIONS:
-            raise ValueError(
-                f"multiclass must be one of {list(MULTICLASS_REDUCTIONS)}. "
-                f"Got {multiclass!r} instead."
-            )
+        check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
         self.pos_label = pos_label
         # A copy, as the list may change while the stream runs.
-        self.labels = None if labels is None else np.array(labels)
+        self.labels = copy(labels)
         self.multiclass = multiclass
         self.n_samples_ = 0
         self._n_columns = None
         self._classes = None
-        self._pos_label = pos_label
         self._sums = []
 
     def update(self, y_true, y_proba, sample_weight=None):
@@ -65,12 +62,11 @@ class Accumulator:
                 f"This batch has {n_columns} probability column(s) and earlier ones "
                 f"had {self._n_columns}."
             )
-        classes = self._common_classes(predictions.classes, predictions.pos_label)
+        classes = self._check_classes(_observed_classes(predictions))
         problems = predictions.binary_problems(self.multiclass)
         if self._n_columns is None:
             self._sums = [self._new_sums() for _ in problems]
             self._n_columns = n_columns
-            self._pos_label = predictions.pos_label
         self._classes = classes
         for sums, problem in zip(self._sums, problems, strict=True):
             sums.update(problem)
@@ -111,13 +107,12 @@ class Accumulator:
         if self._n_columns is None:
             self._sums = [self._new_sums() for _ in other._sums]
             self._n_columns = other._n_columns
-            self._pos_label = other._pos_label
         if self._n_columns != other._n_columns:
             raise ValueError(
                 f"Can only merge accumulators of one number of classes. Got "
                 f"{other._n_columns} probability column(s) into {self._n_columns}."
             )
-        self._classes = self._common_classes(other._classes, other._pos_label)
+        self._classes = self._check_classes(other._classes)
         for sums, more in zip(self._sums, other._sums, strict=True):
             sums.merge(more)
         self.n_samples_ += other.n_samples_
@@ -142,19 +137,23 @@ class Accumulator:
             )
         return float(np.mean([self._value(sums) for sums in self._sums]))
 
-    def _common_classes(self, classes, pos_label):
-        """Classes seen so far and now; a batch may have lacked one of two."""
+    def _check_classes(self, classes):
+        """Refuse other classes than those seen before; one of two may be unseen yet."""
         if self._classes is None:
             return classes
-        together = set(self._classes.tolist()) | set(classes.tolist())
-        n_classes = max(2, self._n_columns)
-        if pos_label != self._pos_label or len(together) > n_classes:
+        merged = tuple(
+            new if old is None else old
+            for old, new in zip(self._classes, classes, strict=True)
+        )
+        if any(
+            new not in (None, old) for old, new in zip(merged, classes, strict=True)
+        ):
             raise ValueError(
-                f"This batch has the classes {classes.tolist()} and the positive class "
-                f"{pos_label!r}, and earlier ones had {self._classes.tolist()} and "
-                f"{self._pos_label!r}. Say which they are with labels=[...]."
+                f"The classes of this batch, {_known(classes)}, are not those of "
+                f"earlier ones, {_known(self._classes)}. Say which they are with "
+                "labels=[...]."
             )
-        return self._classes if len(self._classes) >= len(classes) else classes
+        return merged
 
     def _configuration(self):
         labels = (
@@ -164,3 +163,17 @@ class Accumulator:
 
     def __repr__(self):
         return f"{type(self).__name__}(n_samples={self.n_samples_})"
+
+
+def _observed_classes(predictions):
+    """Labels of the columns; of two, the negative one is None where no row has it."""
+    if not predictions.is_binary:
+        return tuple(predictions.classes.tolist())
+    positive = predictions.pos_label
+    negative = [label for label in predictions.classes.tolist() if label != positive]
+    observed = negative and not np.all(predictions.codes)
+    return (negative[0] if observed else None, positive)
+
+
+def _known(classes):
+    return [label for label in classes if label is not None]

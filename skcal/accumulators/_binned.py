@@ -6,6 +6,7 @@ import numpy as np
 
 from skcal._core.binning import bin_sums, calibration_error, uniform_bins
 from skcal._core.smoothing import CHUNK
+from skcal._predictions import check_option
 from skcal.accumulators._base import Accumulator
 
 NORMS = ("l1", "l2", "max")
@@ -108,8 +109,9 @@ class BinnedECEAccumulator(Accumulator):
 
 
 def check_norm(norm, debias):
-    if norm not in NORMS:
-        raise ValueError(f"norm must be one of {list(NORMS)}. Got {norm!r} instead.")
+    check_option("norm", norm, NORMS)
+    if not isinstance(debias, (bool, np.bool_)):
+        raise ValueError(f"debias must be True or False. Got {debias!r} instead.")
     if debias and norm != "l2":
         raise ValueError(
             f"debias=True estimates the squared error and needs norm='l2'. Got "

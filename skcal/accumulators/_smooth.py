@@ -1,10 +1,11 @@
 """Smooth calibration error from sums that add up over batches."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
 from skcal._core.smoothing import CHUNK, MomentGrid, solve_fixed_point
+from skcal._predictions import check_option, check_positive
 from skcal.accumulators._base import Accumulator
 
 SCALES = ("linear", "logit")
@@ -65,7 +66,7 @@ class ResidualSums:
                 ):
                     if far.any():
                         self.atoms[side] += residual[far].sum()
-                        residual[far] = forecast[far] = 0.0
+                        residual[far], forecast[far] = 0.0, self.grid.low
             self.grid.add(forecast, residual)
 
     def merge(self, other):
@@ -167,17 +168,13 @@ class SmoothECEAccumulator(Accumulator):
         multiclass="confidence",
     ):
         super().__init__(pos_label=pos_label, labels=labels, multiclass=multiclass)
-        check_scale(scale)
+        check_option("scale", scale, SCALES)
         self.scale = scale
         self.bandwidth = bandwidth
         self.n_cells = _DEFAULT_CELLS[scale] if n_cells is None else n_cells
-        if not isinstance(self.n_cells, Integral) or self.n_cells < 1:
-            raise ValueError(f"n_cells must be a positive integer. Got {n_cells!r}.")
+        check_positive("n_cells", self.n_cells, Integral)
         if bandwidth is not None:
-            if not isinstance(bandwidth, Real) or not 0 < bandwidth < np.inf:
-                raise ValueError(
-                    f"bandwidth={bandwidth!r} must be a positive number or None."
-                )
+            check_positive("bandwidth", bandwidth)
             resolution = self._new_sums().grid.resolution
             if bandwidth < resolution:
                 raise ValueError(
@@ -196,11 +193,6 @@ class SmoothECEAccumulator(Accumulator):
 
     def _configuration(self):
         return (self.scale, self.bandwidth, self.n_cells, *super()._configuration())
-
-
-def check_scale(scale):
-    if scale not in SCALES:
-        raise ValueError(f"scale must be one of {list(SCALES)}. Got {scale!r} instead.")
 
 
 def scale_range(scale, bandwidth=None):

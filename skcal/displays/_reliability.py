@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._predictions import check_predictions
+from skcal._predictions import check_option, check_predictions
 from skcal._sklearn import _get_response_values, check_matplotlib_support
 from skcal.metrics._binned import STRATEGIES, binned_ece_of, number_of_bins
 from skcal.metrics._curve import binned_curve, smooth_curve
@@ -125,7 +125,7 @@ class ReliabilityDisplay:
             Itself.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
-        _check_option("kind", self.kind, KINDS)
+        check_option("kind", self.kind, KINDS)
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -337,8 +337,8 @@ class ReliabilityDisplay:
             If the labels or probabilities are invalid.
         """
         check_matplotlib_support(f"{cls.__name__}.from_predictions")
-        _check_option("kind", kind, KINDS)
-        _check_option("strategy", strategy, STRATEGIES)
+        check_option("kind", kind, KINDS)
+        check_option("strategy", strategy, STRATEGIES)
         predictions = check_predictions(
             y_true,
             y_prob,
@@ -367,13 +367,6 @@ class ReliabilityDisplay:
         )
         return display.plot(
             ax=ax, ref_line=ref_line, curve_kwargs=curve_kwargs, **kwargs
-        )
-
-
-def _check_option(name, value, options):
-    if value not in options:
-        raise ValueError(
-            f"{name} must be one of {list(options)}. Got {value!r} instead."
         )
 
 

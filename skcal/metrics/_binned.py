@@ -5,34 +5,14 @@ from numbers import Integral
 import numpy as np
 
 from skcal._core.binning import bin_sums, calibration_error, quantile_bins
-from skcal._predictions import MULTICLASS_REDUCTIONS
-from skcal._sklearn import Interval, StrOptions, validate_params
-from skcal.accumulators._binned import NORMS, BinSums, check_norm
+from skcal._predictions import check_option
+from skcal.accumulators._binned import BinSums, check_norm
 from skcal.metrics._reduction import mean_over_problems
 
 STRATEGIES = ("uniform", "quantile")
 BIN_RULES = ("sqrt", "cbrt")
 
 
-@validate_params(
-    {
-        "y_true": "no_validation",
-        "y_proba": "no_validation",
-        "n_bins": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions(set(BIN_RULES)),
-            callable,
-        ],
-        "strategy": [StrOptions(set(STRATEGIES))],
-        "norm": [StrOptions(set(NORMS))],
-        "debias": ["boolean"],
-        "sample_weight": "no_validation",
-        "pos_label": "no_validation",
-        "labels": "no_validation",
-        "multiclass": [StrOptions(set(MULTICLASS_REDUCTIONS))],
-    },
-    prefer_skip_nested_validation=True,
-)
 def binned_ece(
     y_true,
     y_proba,
@@ -122,6 +102,7 @@ def binned_ece(
     >>> round(binned_ece(y_true, y_proba, n_bins=2), 2)
     0.29
     """
+    check_option("strategy", strategy, STRATEGIES)
     check_norm(norm, debias)
 
     return mean_over_problems(

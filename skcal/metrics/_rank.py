@@ -7,24 +7,10 @@ from sklearn.utils import check_random_state
 
 from skcal._core.ordering import canonical_order
 from skcal._core.ranks import lagged_products, mean_lagged_dot
-from skcal._predictions import MULTICLASS_REDUCTIONS
-from skcal._sklearn import Interval, StrOptions, validate_params
+from skcal._predictions import check_option, check_positive
 from skcal.metrics._reduction import mean_over_problems
 
 
-@validate_params(
-    {
-        "y_true": "no_validation",
-        "y_proba": "no_validation",
-        "pos_label": "no_validation",
-        "labels": "no_validation",
-        "multiclass": [StrOptions(set(MULTICLASS_REDUCTIONS))],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "ties": [StrOptions({"average", "random"})],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
 def rank_ece(
     y_true,
     y_proba,
@@ -111,6 +97,8 @@ def rank_ece(
     >>> round(rank_ece(shifted, y_proba), 3)  # E[0.04 (1 - f)^2] = 0.0133
     0.012
     """
+    check_positive("n_neighbors", n_neighbors, Integral)
+    check_option("ties", ties, ("average", "random"))
 
     def measure(problem):
         n_samples = problem.forecast.shape[0]

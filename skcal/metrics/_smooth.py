@@ -1,12 +1,9 @@
 """Smooth calibration error (smECE)."""
 
-from numbers import Real
-
 import numpy as np
 
 from skcal._core.smoothing import n_cells_for, resolution
-from skcal._predictions import MULTICLASS_REDUCTIONS
-from skcal._sklearn import Interval, StrOptions, validate_params
+from skcal._predictions import check_option, check_positive
 from skcal.accumulators._smooth import SCALES, ResidualSums, logit, scale_range
 from skcal.metrics._reduction import mean_over_problems
 
@@ -18,19 +15,6 @@ _MOST_CELLS_ON_REQUEST = 1 << 22
 _MOST_PASSES = 4
 
 
-@validate_params(
-    {
-        "y_true": "no_validation",
-        "y_proba": "no_validation",
-        "sample_weight": "no_validation",
-        "pos_label": "no_validation",
-        "labels": "no_validation",
-        "multiclass": [StrOptions(set(MULTICLASS_REDUCTIONS))],
-        "scale": [StrOptions(set(SCALES))],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
-    },
-    prefer_skip_nested_validation=True,
-)
 def smooth_ece(
     y_true,
     y_proba,
@@ -122,6 +106,9 @@ def smooth_ece(
     >>> round(smooth_ece(overconfident, y_proba), 2)
     0.12
     """
+    check_option("scale", scale, SCALES)
+    if bandwidth is not None:
+        check_positive("bandwidth", bandwidth)
     return mean_over_problems(
         lambda problem: _smooth_ece(problem, scale, bandwidth),
         multiclass,

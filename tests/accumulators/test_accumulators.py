@@ -246,6 +246,21 @@ def test_random_merge_trees_near_the_limits_of_the_grid(seed):
     assert value == pytest.approx(smooth_ece(y, p), abs=TOLERANCE)
 
 
+@pytest.mark.parametrize("end", [0.0, 1.0])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_row_at_infinity_beside_a_narrow_well_calibrated_sample(end, mirrored):
+    """On a logit grid around the other rows, a place for 0 and 1 need not exist."""
+    p = np.r_[end, np.linspace(0.60, 0.61, 40_000)]
+    y = np.r_[end == 1, np.arange(40_000) % 5 < 3]
+    if mirrored:
+        p, y = 1 - p, ~y
+    accumulator = SmoothECEAccumulator(scale="logit").update(y, p)
+    for order in (slice(None), slice(None, None, -1)):
+        assert smooth_ece(y[order], p[order], scale="logit") == pytest.approx(
+            accumulator.compute(), abs=TOLERANCE
+        )
+
+
 def test_well_calibrated_large_stream():
     """Two million calibrated rows; the null error falls with the cube root of n."""
     rng = np.random.default_rng(0)
