@@ -372,6 +372,9 @@ def _check_weight(sample_weight, n_samples, allow_zero_weight):
             f"The sum of sample_weight overflows: the largest of {n_samples} weights "
             f"is {float(high):.3g}. Divide all weights by it."
         )
+    if 0 < high < 1e-150:
+        # Products with residuals would lose their digits.
+        return weight / high
     if high == 0 and not allow_zero_weight:
         raise ValueError(
             "Sample weights must contain at least one non-zero number. Got "

@@ -203,6 +203,8 @@ def test_defaults_in_docstrings_are_those_of_the_signature(name):
             and (getattr(value, "__module__", None) or "").startswith("skcal")
         ]
     for function in functions:
+        # A type that goes on after a backslash is one line here, unless the docstring
+        # is raw: then numpydoc would take the rest of it for the description.
         doc = inspect.getdoc(function) or ""
         for parameter in inspect.signature(function).parameters.values():
             stated = re.search(

@@ -1,5 +1,6 @@
 """Smooth calibration error from sums that add up over batches."""
 
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -137,8 +138,8 @@ class SmoothECEAccumulator(Accumulator):
 
     Notes
     -----
-    A fixed point below the grid's resolution is reported as the error at the
-    resolution, a lower bound within 3e-5 of the truth for the default grid.
+    For a fixed point below the grid's resolution, the error at the resolution is
+    reported, a lower bound, with a warning.
 
     Examples
     --------
@@ -189,7 +190,15 @@ class SmoothECEAccumulator(Accumulator):
     def _value(self, sums):
         if self.bandwidth is not None:
             return sums.at_bandwidth(self.bandwidth)
-        return sums.fixed_point()[0]
+        value, resolved = sums.fixed_point()
+        if not resolved:
+            warnings.warn(
+                f"The error is below the grid's resolution of {sums.grid.resolution:.2g}"
+                f" with n_cells={self.n_cells}: {value:.4g} is a lower bound of it. Use "
+                "more cells.",
+                stacklevel=3,
+            )
+        return value
 
     def _configuration(self):
         return (self.scale, self.bandwidth, self.n_cells, *super()._configuration())

@@ -122,6 +122,8 @@ def smooth_ece(
 
 def _smooth_ece(problem, scale, bandwidth):
     if bandwidth is not None:
+        # Beyond this the error is that of the mean residual, and squares overflow.
+        bandwidth = min(bandwidth, 1e8)
         return _grid_for(problem, scale, bandwidth).at_bandwidth(bandwidth)
     return smooth_fixed_point(problem, scale)
 

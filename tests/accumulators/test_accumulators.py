@@ -1,6 +1,7 @@
 """Streams: the same numbers as the one-shot functions, however the rows arrive."""
 
 import pickle
+import warnings
 from functools import partial, reduce
 
 import numpy as np
@@ -259,6 +260,21 @@ def test_a_row_at_infinity_beside_a_narrow_well_calibrated_sample(end, mirrored)
         assert smooth_ece(y[order], p[order], scale="logit") == pytest.approx(
             accumulator.compute(), abs=TOLERANCE
         )
+
+
+@pytest.mark.parametrize(
+    ("scale", "a", "b"), [("logit", 0.3, 500), ("linear", 0.02, 3500)]
+)
+def test_an_error_below_the_grids_resolution_is_not_wrong_in_silence(scale, a, b):
+    """Calibrated forecasts of rare events: the true value is up to a quarter higher."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(a, b, size=400_000)
+    y = rng.uniform(size=400_000) < p
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        streamed = SmoothECEAccumulator(scale=scale).update(y, p).compute()
+    expected = smooth_ece(y, p, scale=scale)
+    assert caught or streamed == pytest.approx(expected, rel=1e-6)
 
 
 def test_well_calibrated_large_stream():
