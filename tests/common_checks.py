@@ -60,7 +60,7 @@ def assert_valid(proba, shape):
 
 def check_estimator_cloneable(recalibrator, n_classes):
     for name, value in recalibrator.get_params(deep=False).items():
-        assert clone(recalibrator).get_params(deep=False)[name] == value
+        assert repr(clone(recalibrator).get_params(deep=False)[name]) == repr(value)
 
 
 def check_parameters_default_constructible(recalibrator, n_classes):
@@ -271,15 +271,14 @@ def check_classifier_data_not_an_array(recalibrator, n_classes):
     proba, y = proba_and_labels(n_classes)
     names = [f"p{k}" for k in range(n_classes)]
     expected = clone(recalibrator).fit(proba, y).transform(proba)
-    for X in (
-        proba.tolist(),
-        pd.DataFrame(proba, columns=names),
-        pl.DataFrame(proba, schema=names),
-        np.asfortranarray(proba),
+    for X, target in (
+        (proba.tolist(), y.tolist()),
+        (pd.DataFrame(proba, columns=names), pd.Series(y)),
+        (pl.DataFrame(proba, schema=names), pl.Series(y)),
+        (np.asfortranarray(proba), y[:, np.newaxis]),
     ):
-        for target in (y.tolist(), pd.Series(y), pl.Series(y)):
-            fitted = clone(recalibrator).fit(X, target)
-            assert_allclose(fitted.transform(X), expected, rtol=1e-12)
+        fitted = clone(recalibrator).fit(X, target)
+        assert_allclose(fitted.transform(X), expected, rtol=1e-12)
 
 
 def check_dataframe_column_names_consistency(recalibrator, n_classes):

@@ -4,7 +4,7 @@ import warnings
 from importlib import import_module
 
 import numpy as np
-from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -69,6 +69,11 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             found = check_labels(y)
             # Both classes are there: the second in sorted order is the positive one.
             labels = found if found.shape[0] == 2 and scores.ndim == 1 else None
+            if found.shape[0] == 1 and found[0] not in (-1, 0, 1):
+                raise ValueError(
+                    f"y holds one class only, {found.tolist()}, so the classes are not "
+                    "known. Pass labels=[...], all classes in sorted order."
+                )
         predictions = check_predictions(
             y,
             scores,
@@ -133,6 +138,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Predicted labels.
         """
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(proba).argmax(axis=1)]
 
     def get_feature_names_out(self, input_features=None):
@@ -271,9 +277,18 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         if n_classes == 2:
             yield 1, scores[:, 1] - scores[:, 0]
             return
+        # Sums over the classes before and after each, so that no digits are lost by
+        # subtraction where one class has almost all the probability.
+        before = np.logaddexp.accumulate(scores, axis=1)
+        after = np.logaddexp.accumulate(scores[:, ::-1], axis=1)[:, ::-1]
         for k in range(n_classes):
-            others = np.delete(scores, k, axis=1)
-            yield k, scores[:, k] - logsumexp(others, axis=1)
+            if k == 0:
+                others = after[:, 1]
+            elif k == n_classes - 1:
+                others = before[:, -2]
+            else:
+                others = np.logaddexp(before[:, k - 1], after[:, k + 1])
+            yield k, scores[:, k] - others
 
 
 def log_odds(proba):
@@ -286,7 +301,8 @@ def log_odds(proba):
 def log_proba(proba):
     """Logarithms of probabilities, finite by moving them off 0 by one epsilon."""
     eps = np.finfo(proba.dtype).eps
-    return log_softmax(np.log(np.maximum(proba.astype(np.float64), eps)), axis=1)
+    clipped = np.maximum(proba.astype(np.float64), eps)
+    return np.log(clipped / clipped.sum(axis=1, keepdims=True))
 
 
 def _version():
