@@ -1,8 +1,35 @@
 """Measure, draw and repair the calibration of classifiers, the scikit-learn way."""
 
-from skcal.accumulators import BinnedECEAccumulator, SmoothECEAccumulator
-from skcal.displays import ReliabilityDisplay
-from skcal.metrics import binned_ece, rank_ece, smooth_ece
+from skcal.accumulators import (
+    BinnedECEAccumulator,
+    SmoothECEAccumulator,
+)
+from skcal.displays import (
+    ReliabilityDisplay,
+)
+from skcal.metrics import (
+    binned_ece,
+    rank_ece,
+    smooth_ece,
+)
+from skcal.recalibration import (
+    BetaCalibration,
+    DirichletCalibration,
+    EnsembleTemperatureScaling,
+    HistogramBinning,
+    IsotonicCalibration,
+    KernelCalibration,
+    MatrixScaling,
+    PlattScaling,
+    PriorCorrection,
+    ProbabilityTransformer,
+    QuadraticScaling,
+    RecalibratedClassifierCV,
+    SplineCalibration,
+    StackedRecalibrator,
+    TemperatureScaling,
+    VectorScaling,
+)
 from skcal.scorers import (
     neg_binned_ece_scorer,
     neg_rank_ece_scorer,
@@ -12,9 +39,25 @@ from skcal.scorers import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "BetaCalibration",
     "BinnedECEAccumulator",
+    "DirichletCalibration",
+    "EnsembleTemperatureScaling",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "KernelCalibration",
+    "MatrixScaling",
+    "PlattScaling",
+    "PriorCorrection",
+    "ProbabilityTransformer",
+    "QuadraticScaling",
+    "RecalibratedClassifierCV",
     "ReliabilityDisplay",
     "SmoothECEAccumulator",
+    "SplineCalibration",
+    "StackedRecalibrator",
+    "TemperatureScaling",
+    "VectorScaling",
     "binned_ece",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",

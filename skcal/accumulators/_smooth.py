@@ -193,9 +193,9 @@ class SmoothECEAccumulator(Accumulator):
         value, resolved = sums.fixed_point()
         if not resolved:
             warnings.warn(
-                f"The error is below the grid's resolution of {sums.grid.resolution:.2g}"
-                f" with n_cells={self.n_cells}: {value:.4g} is a lower bound of it. Use "
-                "more cells.",
+                "The error is below the grid's resolution of "
+                f"{sums.grid.resolution:.2g} with n_cells={self.n_cells}: {value:.4g} "
+                "is a lower bound of it. Use more cells.",
                 stacklevel=3,
             )
         return value

@@ -80,9 +80,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         fitted `estimator` and `recalibrator`:
         ``calibrated_classifiers_[0].estimator.coef_``.
     n_features_in_ : int
-        Number of features seen during :term:`fit`, where the classifier has it.
+        Number of features seen during `fit`, where the classifier has it.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, where the classifier has them.
+        Names of features seen during `fit`, where the classifier has them.
 
     See Also
     --------

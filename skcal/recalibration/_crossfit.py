@@ -75,9 +75,9 @@ class ProbabilityTransformer(MetaEstimatorMixin, TransformerMixin, BaseEstimator
     classes_ : ndarray of shape (n_classes,)
         The labels, in the order of the columns.
     n_features_in_ : int
-        Number of features seen during :term:`fit`, where `estimator_` has it.
+        Number of features seen during `fit`, where `estimator_` has it.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, where `estimator_` has them.
+        Names of features seen during `fit`, where `estimator_` has them.
 
     See Also
     --------

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.isotonic import isotonic_regression
 
+from skcal._core.pooling import pool_ties
 from skcal._sklearn import Interval
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
 
@@ -43,7 +44,7 @@ class IsotonicCalibration(OneVsRestRecalibrator):
     each step at its mean score and joins the steps by straight lines, which has no
     ties inside and is more accurate wherever the truth is not itself a staircase.
 
-    Read more in the :ref:`User Guide <recalibration>`.
+    Read more in the :ref:`User Guide <isotonic_calibration>`.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class IsotonicCalibration(OneVsRestRecalibrator):
         The labels in sorted order.
     n_features_in_ : int
         Number of columns seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns seen during fit, where all of them are strings.
 
     See Also
@@ -123,7 +124,7 @@ class IsotonicCalibration(OneVsRestRecalibrator):
     array([0.  , 0.33, 0.33, 0.33, 1.  ])
     >>> centered = IsotonicCalibration(centered=True, pseudo_count=1).fit(proba, y)
     >>> centered.transform(proba)[:, 1].round(2)
-    array([0.4 , 0.4 , 0.4 , 0.47, 0.5 ])
+    array([0.4 , 0.4 , 0.4 , 0.45, 0.5 ])
     """
 
     _parameter_constraints: dict = {
@@ -149,7 +150,9 @@ class IsotonicCalibration(OneVsRestRecalibrator):
         self.input = input
 
     def _fit_event(self, log_odds, event, weight):
-        scores, mass, events = _pool_ties(log_odds, event, weight)
+        if event.min() == event.max():
+            return None
+        scores, mass, events = pool_ties(log_odds, event, weight)
         first, last, proba = _blocks(mass, events, self.pseudo_count)
         if self.centered:
             at = _mean_scores(scores, mass, first, last)
@@ -166,16 +169,6 @@ class IsotonicCalibration(OneVsRestRecalibrator):
             tilt = 0.5 + 0.5 * log_odds / (_TILT_SCALE + np.abs(log_odds))
             proba = (1.0 - _TILT) * proba + _TILT * tilt
         return proba
-
-
-def _pool_ties(log_odds, event, weight):
-    """Distinct scores in increasing order, with their sums of weights and events."""
-    order = np.lexsort((event, log_odds))
-    scores, weight = log_odds[order], weight[order]
-    starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
-    mass = np.add.reduceat(weight, starts)
-    events = np.add.reduceat(weight * event[order], starts)
-    return scores[starts], mass, events
 
 
 def _blocks(mass, events, pseudo_count):

@@ -80,7 +80,7 @@ class StackedRecalibrator(BaseRecalibrator):
         The labels in sorted order.
     n_features_in_ : int
         Number of columns seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns seen during `fit`, where they have string names.
 
     See Also

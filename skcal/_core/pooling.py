@@ -1,25 +1,47 @@
-"""Few weighted points in place of many, for sums of smooth functions."""
+"""Fewer weighted points in place of many rows."""
 
 import numpy as np
 
 
-def cells_of(position, weight, n_cells):
-    """Cell of each of the sorted positions, and the number of cells in use.
+def pool_ties(score, outcome, weight):
+    """Distinct scores in increasing order, with their sums of weights and outcomes.
 
-    Half of the cells divide the weight, half the range on a scale that is linear around
-    0 and logarithmic far out, so that a cell is small in both.
+    The result does not depend on the order of the rows, beyond rounding in the sums.
+
+    Returns
+    -------
+    distinct, mass, events : ndarray of shape (n_distinct,)
+    """
+    order = np.argsort(score, kind="stable")
+    ordered, weight = score[order], weight[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] > ordered[:-1]))
+    mass = np.add.reduceat(weight, starts)
+    events = np.add.reduceat(weight * outcome[order], starts)
+    return ordered[starts], mass, events
+
+
+def level_of(position, mass):
+    """A scale from 0 to 2 on which sorted positions are spread both ways.
+
+    Half of it is the share of the mass below, half the way through the range, on a
+    scale that is linear around 0 and logarithmic far out. Points close in this are
+    close in both.
     """
     spread = np.arcsinh(0.5 * position)
     spread -= spread[0]
-    rank = np.cumsum(weight)
-    level = spread / max(spread[-1], np.finfo(np.float64).tiny) + rank / rank[-1]
-    cell = (level * (0.5 * n_cells)).astype(np.intp)
-    # Number the cells in use from 0.
-    cell = np.cumsum(np.append(False, cell[1:] > cell[:-1]))
-    return cell, int(cell[-1]) + 1
+    if spread[-1] > 0:
+        spread /= spread[-1]
+    below = np.cumsum(mass) - 0.5 * mass
+    return spread + below / mass.sum()
 
 
-def two_point_rule(position, weight, cell, n_cells):
+def cells_of(position, mass, n_cells):
+    """Cell of each of the sorted positions, numbered from 0 without a gap."""
+    cell = (level_of(position, mass) * (0.5 * n_cells)).astype(np.intp)
+    return np.cumsum(np.append(False, cell[1:] > cell[:-1]))
+
+
+def two_point_rule(position, weight, cell):
     """Two weighted points per cell with the first four moments of its rows.
 
     A sum of weight * g(position) over the rows equals that over the points where g is a
@@ -31,13 +53,13 @@ def two_point_rule(position, weight, cell, n_cells):
         Weights are non-negative.
     cell : ndarray of shape (n_rows,)
         Index of each row's cell.
-    n_cells : int
 
     Returns
     -------
     points, weights : ndarray of shape (n_points,)
         At most two per cell; none of weight zero.
     """
+    n_cells = int(cell.max()) + 1
     mass = np.bincount(cell, weight, n_cells)
     used = mass > 0
     divisor = np.where(used, mass, 1.0)
