@@ -14,6 +14,7 @@ from skcal.metrics import (
 )
 from skcal.recalibration import (
     BetaCalibration,
+    BoostedTemperatureScaling,
     DirichletCalibration,
     EnsembleTemperatureScaling,
     HistogramBinning,
@@ -41,6 +42,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
+    "BoostedTemperatureScaling",
     "DirichletCalibration",
     "EnsembleTemperatureScaling",
     "HistogramBinning",
