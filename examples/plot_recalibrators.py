@@ -112,3 +112,12 @@ for ax in axes[:, 0]:
 for ax in axes[-1]:
     ax.set_xlabel("Score")
 plt.show()
+
+# %%
+# Temperatures make all scores bolder or shier but none lower, so they repair little
+# here. Platt, beta and quadratic scaling lower them, with shapes that do not fit, which
+# more rows would not mend. With two classes vector and matrix scaling are Platt scaling
+# and Dirichlet calibration is beta calibration, but for their penalties: they are made
+# for more classes. What follows any shape pays for it in luck, a staircase most of all;
+# isotonic regression even says 0 or 1 at the ends. The smooth ones, spline and kernel,
+# pay least. Where the truth has one of the simple shapes, the order is another.

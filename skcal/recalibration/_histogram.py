@@ -88,8 +88,7 @@ class HistogramBinning(OneVsRestRecalibrator):
     References
     ----------
     .. [1] B. Zadrozny and C. Elkan, "Obtaining Calibrated Probability Estimates from
-       Decision Trees and Naive Bayesian Classifiers", ICML 2001, section 3.3 (quantile
-       bins).
+       Decision Trees and Naive Bayesian Classifiers", ICML 2001 (quantile bins).
 
     Examples
     --------

@@ -102,16 +102,15 @@ class IsotonicCalibration(OneVsRestRecalibrator):
     tails. With three or more classes it is each class's map that increases, before a
     row's values are divided by their sum.
 
-    The R package of the authors of [2]_ does not centre blocks of exactly 0 and 1
-    unless asked; here every block is centred.
+    `centered` centres every block, those of exactly 0 and 1 as well.
 
     References
     ----------
     .. [1] B. Zadrozny and C. Elkan, "Transforming Classifier Scores into Accurate
-       Multiclass Probability Estimates", KDD 2002, section 3.2.
+       Multiclass Probability Estimates", KDD 2002.
     .. [2] A. P. Oron and N. Flournoy, "Centered Isotonic Regression: Point and Interval
        Estimation for Dose-Response Studies", Statistics in Biopharmaceutical Research
-       9(3), 2017, section 3.
+       9(3), 2017.
        `arXiv:1701.05964 <https://arxiv.org/abs/1701.05964>`_
 
     Examples

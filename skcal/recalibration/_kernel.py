@@ -101,8 +101,8 @@ class KernelCalibration(BaseRecalibrator):
     References
     ----------
     .. [1] T. Popordanoska, R. Sayer and M. B. Blaschko, "A Consistent and
-       Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022,
-       section 3. `arXiv:2210.07810 <https://arxiv.org/abs/2210.07810>`_
+       Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
+       `arXiv:2210.07810 <https://arxiv.org/abs/2210.07810>`_
     .. [2] S. X. Chen, "Beta Kernel Estimators for Density Functions", Computational
        Statistics & Data Analysis 31(2), 1999.
 

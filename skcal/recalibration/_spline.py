@@ -143,7 +143,7 @@ class SplineCalibration(OneVsRestRecalibrator):
     References
     ----------
     .. [1] S. N. Wood, "Generalized Additive Models: An Introduction with R", 2nd
-       edition, 2017, sections 5.2 to 5.3 and 6.2.
+       edition, 2017, chapters 5 and 6.
     .. [2] P. H. C. Eilers and B. D. Marx, "Flexible Smoothing with B-splines and
        Penalties", Statistical Science 11(2), 1996.
     .. [3] B. Lucena, "Spline-Based Probability Calibration", 2018.
