@@ -295,6 +295,9 @@ def _boosted(features, baseline, codes, weight, parameters):
     columns = np.ascontiguousarray(features, dtype=np.float32)
     if codes.size == 0 or np.all(codes == codes[0]) or np.all(columns == columns[0]):
         return None
+    if baseline.ndim == 2 and len(np.unique(codes)) < baseline.shape[1]:
+        # CatBoost takes no baseline of a class that the rows lack.
+        return None
     # CatBoost's result depends on the scale of weights beyond that of the penalty.
     given = None if np.all(weight == weight[0]) else weight / weight.mean()
     pool = Pool(columns, label=codes, weight=given, baseline=baseline)

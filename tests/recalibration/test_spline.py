@@ -73,10 +73,10 @@ def objective(knots, z, y, weight, penalty):
 @pytest.mark.parametrize("penalty", [1e-5, 1e-3, 0.1, 10.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_reaches_the_optimum_of_the_documented_loss(penalty, weighted):
-    z, y = draw(200)
-    weight = np.ones(200)
+    z, y = draw(120)
+    weight = np.ones(120)
     if weighted:
-        weight = np.random.default_rng(1).exponential(size=200)
+        weight = np.random.default_rng(1).exponential(size=120)
     ours = spline(penalty=penalty, n_knots=10, monotone=False, pseudo_count=0)
     knots, values, *_ = ours.fit(z, y, sample_weight=weight).calibrators_[0]
     loss = objective(knots, z, y, weight, penalty)
@@ -226,7 +226,7 @@ def test_held_out_loss_against_platt_and_beta(truth):
     def expected_loss(q):
         return -np.mean(proba_new * np.log(q) + (1 - proba_new) * np.log1p(-q))
 
-    for seed in range(6):
+    for seed in range(4):
         z, y = draw(1000, seed=seed, truth=shape)
         for name, recalibrator in (
             ("spline", spline()),
@@ -310,8 +310,10 @@ def test_beyond_the_knots_in_straight_lines():
 # -- odd data ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("penalty", [*CRITERIA, 1e-6])
-@pytest.mark.parametrize("pseudo_count", [0, 0.25])
+@pytest.mark.parametrize(
+    ("penalty", "pseudo_count"),
+    [("reml", 0), ("gcv", 0), ("loo", 0), (1e-6, 0), ("reml", 0.25)],
+)
 @pytest.mark.parametrize("width", [1e-3, 1.0, 100.0])
 def test_separable_scores_c3(penalty, pseudo_count, width):
     z = width * np.linspace(-1, 1, 60)
