@@ -649,9 +649,15 @@ def canonical_folds(scores, codes, weight, *, n_splits, random_state):
 
 
 def row_order(scores, codes, weight):
-    """Order of the rows by their values: the same for any shuffling."""
-    order = np.argsort(scores[:, -1], kind="stable")
-    lead = scores[order, -1]
+    """Order of the rows by their values: the same for any shuffling.
+
+    A constant added to a row's scores changes nothing, as it does for logits.
+    """
+    centred = scores
+    if scores.shape[1] > 1:
+        centred = scores - scores.mean(axis=1, keepdims=True)
+    order = np.argsort(centred[:, -1], kind="stable")
+    lead = centred[order, -1]
     if np.all(lead[1:] > lead[:-1]):
         return order
-    return np.lexsort((weight, codes, *scores.T))
+    return np.lexsort((*scores.T, weight, codes, *centred.T))

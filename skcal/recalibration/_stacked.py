@@ -19,9 +19,9 @@ from skcal.recalibration._crossfit import (
     row_order,
 )
 from skcal.recalibration._isotonic import IsotonicCalibration
-from skcal.recalibration._matrix import MatrixScaling, VectorScaling
-from skcal.recalibration._platt import PlattScaling
+from skcal.recalibration._matrix import MatrixScaling
 from skcal.recalibration._quadratic import QuadraticScaling
+from skcal.recalibration._spline import SplineCalibration
 from skcal.recalibration._temperature import TemperatureScaling
 
 # Least probability of a true class in a log loss, as in scikit-learn's.
@@ -29,8 +29,6 @@ _LEAST = np.finfo(np.float64).eps
 # How far from the smallest log loss the weights of a blend may be.
 _GAP = 1e-10
 _MOST_STEPS = 200
-# Weights below are rounding, and their recalibrators not worth a fit.
-_LEAST_WEIGHT = 1e-6
 
 
 class StackedRecalibrator(BaseRecalibrator):
@@ -47,10 +45,9 @@ class StackedRecalibrator(BaseRecalibrator):
     recalibrators : list of objects, default=None
         Anything with ``fit(proba, y)`` and ``predict_proba(proba)``; they are cloned.
         Their parameters `labels` and `input` are set, where they have them; one without
-        `input` is given probabilities. None is `TemperatureScaling`, `PlattScaling`,
-        `BetaCalibration`, `QuadraticScaling` and centred `IsotonicCalibration` for two
-        classes, and `TemperatureScaling`, `VectorScaling`, `MatrixScaling` and centred
-        `IsotonicCalibration` for more.
+        `input` is given probabilities. None is `TemperatureScaling`, `BetaCalibration`,
+        `QuadraticScaling`, `SplineCalibration` and centred `IsotonicCalibration` for
+        two classes, and for more `MatrixScaling` in place of beta and quadratic.
     method : {"blend", "choose"}, default="blend"
         Whether to average recalibrators or to choose one.
     cv : int, default=5
@@ -71,9 +68,10 @@ class StackedRecalibrator(BaseRecalibrator):
     Attributes
     ----------
     recalibrators_ : list
-        The recalibrators fitted on all rows; None for those of weight zero.
+        The recalibrators fitted on all rows. With ``method="choose"`` these are the
+        chosen one, and None for the others.
     weights_ : ndarray of shape (n_recalibrators,)
-        Weights, which sum to one; a single one for ``method="choose"``.
+        Positive weights, which sum to one. With ``method="choose"`` a single one.
     cv_losses_ : ndarray of shape (n_recalibrators,)
         Cross-validated log loss of each recalibrator.
     classes_ : ndarray of shape (n_classes,)
@@ -92,12 +90,16 @@ class StackedRecalibrator(BaseRecalibrator):
     With :math:`p_{im}` the probability that recalibrator m, fitted without the row's
     fold, gives to the true class of row i, the blend's weights minimise
 
-    .. math:: -\sum_i v_i \log \sum_m w_m p_{im}, \quad w_m \geq 0, \sum_m w_m = 1,
+    .. math::
+        -\sum_i v_i \log \sum_m w_m p_{im} - \frac1M \sum_m \log w_m,
+        \quad \sum_m w_m = 1,
 
-    with sample weights v. This is convex: Newton steps on the non-negative weights find
-    the minimum, to a certified 1e-10 of the mean log loss. The blend averages
-    probabilities and not their logarithms, since a single recalibrator that says zero,
-    as isotonic ones do, must not have a veto.
+    with sample weights v and M recalibrators. The second sum counts as much as one row.
+    It keeps all weights positive, so that the best recalibrator's rare certain errors,
+    of which the held-out rows had none, are softened by the others. This is convex:
+    Newton steps on the weights find the minimum, to a certified 1e-10 of the mean log
+    loss. The blend averages probabilities and not their logarithms, since a single
+    recalibrator that says zero, as isotonic ones do, must not have a veto.
 
     References
     ----------
@@ -167,7 +169,12 @@ class StackedRecalibrator(BaseRecalibrator):
             self.weights_ = np.zeros(len(candidates))
             self.weights_[self.cv_losses_.argmin()] = 1.0
         else:
-            self.weights_ = blend_weights(likelihood, share)
+            n_candidates = len(candidates)
+            one_row = np.full(n_candidates, 1.0 / n_candidates)
+            self.weights_ = blend_weights(
+                np.vstack([likelihood, np.eye(n_candidates)]),
+                np.concatenate([weight, one_row]) / (weight.sum() + 1.0),
+            )
         self.recalibrators_ = [
             _fitted(candidate, self.classes_, scores, codes, weight) if used else None
             for candidate, used in zip(candidates, self.weights_, strict=True)
@@ -238,16 +245,17 @@ class StackedRecalibrator(BaseRecalibrator):
 
 def default_recalibrators(n_classes):
     """What `StackedRecalibrator` stacks by default."""
-    isotonic = IsotonicCalibration(centered=True)
+    # Without a pseudo-count isotonic regression says 0 and 1.
+    isotonic = IsotonicCalibration(centered=True, pseudo_count=1.0)
     if n_classes == 2:
         return [
             TemperatureScaling(),
-            PlattScaling(),
             BetaCalibration(),
             QuadraticScaling(),
+            SplineCalibration(),
             isotonic,
         ]
-    return [TemperatureScaling(), VectorScaling(), MatrixScaling(), isotonic]
+    return [TemperatureScaling(), MatrixScaling(), SplineCalibration(), isotonic]
 
 
 def _fitted(candidate, classes, scores, codes, weight):
@@ -268,7 +276,7 @@ def blend_weights(likelihood, share):
     Parameters
     ----------
     likelihood : ndarray of shape (n_samples, n_components)
-        Positive likelihoods of each component.
+        Likelihoods of each component, not negative.
     share : ndarray of shape (n_samples,)
         Sample weights that sum to one.
 
@@ -281,12 +289,12 @@ def blend_weights(likelihood, share):
     weights = np.full(n_components, 1.0 / n_components)
     for _ in range(_MOST_STEPS):
         relative = likelihood / (likelihood @ weights)[:, np.newaxis]
+        # The gradient: what more weight for a component gains relative to less for all.
         gain = share @ relative
         # By convexity no weights are better by more than this.
         if gain.max() - 1.0 <= _GAP:
             break
         weights = _newton_weights(likelihood, share, weights, relative, gain)
-    weights[weights < _LEAST_WEIGHT * weights.sum()] = 0.0
     return weights / weights.sum()
 
 

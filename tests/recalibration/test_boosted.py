@@ -95,7 +95,7 @@ def test_final_step_is_fitted_to_held_out_logits():
     folds = canonical_folds(
         z[:, np.newaxis], y, np.ones(500), n_splits=4, random_state=0
     )
-    scaled = z[:, np.newaxis] / model.temperature_
+    scaled = base_logits(model, z, y)[:, np.newaxis]
     seen = []
     for train, test in folds:
         learned = CatBoost(model._catboost_parameters(2)).fit(
@@ -115,13 +115,32 @@ def test_prediction_is_temperature_and_mean_residual_and_final_step():
     assert (
         model.temperature_ == TemperatureScaling(input="logits").fit(z, y).temperature_
     )
-    logits = z[:, np.newaxis] / model.temperature_
-    logits = logits + model.residual_.predict(z[:, np.newaxis])
+    logits = base_logits(model, z, y) + model.residual_.predict(z)
     assert isinstance(model.final_, QuadraticScaling)
-    assert_array_equal(model.transform(z), model.final_.transform(logits))
+    last = model.final_.transform(logits)[:, 1]
+    assert_allclose(model.transform(z)[:, 1], (500 * last + y.mean()) / 501)
     plain = BoostedTemperatureScaling(input="logits", final=None).fit(z, y)
     assert plain.final_ is None
-    assert_allclose(plain.transform(z)[:, 1], expit(logits[:, 0]))
+    assert_allclose(plain.transform(z)[:, 1], (500 * expit(logits) + y.mean()) / 501)
+
+
+def base_logits(model, z, y):
+    """Temperature scaling, with the class frequencies as one more row."""
+    n = len(y)
+    return logit((n * expit(z / model.temperature_) + y.mean()) / (n + 1))
+
+
+def test_no_surer_than_the_rows_can_tell():
+    z = np.repeat([-60.0, 60.0], 500)
+    y = (z > 0).astype(int)
+    model = BoostedTemperatureScaling(input="logits").fit(z, y)
+    low, high = model.transform([-60.0, 60.0])[:, 1]
+    assert 0.4 / 1001 < low < 1 / 1001
+    assert 0.4 / 1001 < 1 - high < 1 / 1001
+    # One wrong certainty of many costs what it should, and the others pay little.
+    y[-1] = 0
+    loss = -np.log(model.fit(z, y).transform(z)[np.arange(1000), y])
+    assert loss.mean() < 0.015
 
 
 def test_multiclass_residual_is_the_mean_of_the_models():
@@ -129,17 +148,22 @@ def test_multiclass_residual_is_the_mean_of_the_models():
     model = BoostedTemperatureScaling(input="logits", final=None, cv=3).fit(logits, y)
     centred = logits - logits.mean(axis=1, keepdims=True)
     folds = canonical_folds(centred, y, np.ones(500), n_splits=3, random_state=0)
-    expected = centred / model.temperature_
+    frequencies = np.bincount(y) / 500
+    base = softmax(centred / model.temperature_, axis=1)
+    base = np.log((500 * base + frequencies) / 501)
+    base -= base.mean(axis=1, keepdims=True)
+    expected = base
     for train, _ in folds:
         learned = _boosted(
             centred[train],
-            centred[train] / model.temperature_,
+            base[train],
             y[train],
             np.ones(len(train)),
             model._catboost_parameters(3),
         )
         expected = expected + _residual(learned, centred) / 3
-    assert_allclose(model.transform(logits), softmax(expected, axis=1))
+    expected = (500 * softmax(expected, axis=1) + frequencies) / 501
+    assert_allclose(model.transform(logits), expected)
 
 
 # The step function --------------------------------------------------------------------
@@ -150,7 +174,8 @@ def test_step_function_equals_catboost():
     column = np.float32(z[:, np.newaxis])
     parameters = BoostedTemperatureScaling(iterations=30)._catboost_parameters(2)
     learned = CatBoost(parameters).fit(Pool(column, y, baseline=z))
-    steps = _boosted(z[:, np.newaxis], z, y, np.ones(2000), parameters)
+    column64 = z[:, np.newaxis]
+    steps = _boosted(column64, column64, y, np.ones(2000), parameters)
     edges = steps.thresholds
     for points in (
         column[:, 0],
@@ -210,12 +235,21 @@ def test_f12_reproducible_for_any_n_jobs_and_order_of_rows(make):
     assert not np.array_equal(reseeded.transform(scores), expected)
 
 
-def test_equal_weights_are_no_weights():
-    """CatBoost's own result changes with the scale of weights."""
-    z, y, _ = wiggly(300)
-    model = BoostedTemperatureScaling(input="logits", final=None)
-    expected = model.fit(z, y).transform(z)
-    assert_array_equal(model.fit(z, y, np.full(300, 2.0)).transform(z), expected)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_w11_trees_count_weights_as_repetitions(n_classes):
+    scores, y, _ = wiggly(300) if n_classes == 2 else three_classes(300)
+    features = scores.reshape(300, -1)
+    parameters = BoostedTemperatureScaling()._catboost_parameters(n_classes)
+
+    def learned(rows, weight):
+        model = _boosted(features[rows], features[rows], y[rows], weight, parameters)
+        return _residual(model, features)
+
+    # CatBoost's own result changes with the scale of weights.
+    rows = np.arange(300)
+    thrice = learned(np.repeat(rows, 3), np.ones(900))
+    assert_allclose(learned(rows, np.full(300, 3.0)), thrice, rtol=1e-5)
+    assert np.abs(thrice - learned(rows, np.ones(300))).max() > 0.01
 
 
 def test_w11_weights_count():
@@ -284,6 +318,18 @@ def test_rare_class_missing_from_training_folds():
     y[-1] = 1
     model = BoostedTemperatureScaling(input="logits").fit(z, y)
     assert np.isfinite(model.transform(z)).all()
+
+
+def test_w10_class_missing_from_a_training_fold(capfd):
+    """One row of class 2 of three: CatBoost is not told of it in its own fold."""
+    logits, y, _ = three_classes(100)
+    y = np.where(y == 2, 0, y)
+    y[7] = 2
+    model = BoostedTemperatureScaling(input="logits").fit(logits, y)
+    proba = model.transform(logits)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert 0.001 < proba[:, 2].mean() < 0.05
+    assert capfd.readouterr() == ("", "")
 
 
 def test_c2_unseen_class_keeps_its_probability():

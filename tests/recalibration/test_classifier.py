@@ -36,6 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._classifier import RecalibratedClassifierCV
 from skcal.recalibration._matrix import MatrixScaling
 from skcal.recalibration._platt import PlattScaling
@@ -169,7 +170,7 @@ def test_defaults(data, three):
     assert len(model.calibrated_classifiers_) == 5
     for pair in model.calibrated_classifiers_:
         assert isinstance(pair.estimator, LinearSVC)
-        assert isinstance(pair.recalibrator, PlattScaling)
+        assert isinstance(pair.recalibrator, BetaCalibration)
     model = RecalibratedClassifierCV(GaussianNB()).fit(*three)
     assert isinstance(model.calibrated_classifiers_[0].recalibrator, MatrixScaling)
 
