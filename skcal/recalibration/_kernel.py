@@ -307,9 +307,11 @@ def _left_out_shares(rows, bandwidth, index, codes, left_out):
         rest = rows.mass[own]
         rest[at, codes[block]] -= left_out[block]
         np.maximum(rest, 0.0, out=rest)
-        # The others drown in what is so much denser.
-        itself = np.exp(np.minimum(itself - highest, -_FAINT))
-        shares[block] = others + rest * itself[:, np.newaxis]
+        # Relative to what is denser, itself where something of it is left or the others,
+        # so that no product overflows, whatever the weights.
+        ahead = np.where(rest.any(axis=1), itself - highest, -np.inf)[:, np.newaxis]
+        shares[block] = others * np.exp(np.maximum(-np.maximum(ahead, 0.0), _FAINT))
+        shares[block] += rest * np.exp(np.minimum(ahead, 0.0))
     total = shares.sum(axis=1, keepdims=True)
     return np.divide(shares, total, out=np.zeros_like(shares), where=total > 0.0)
 
