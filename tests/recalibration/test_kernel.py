@@ -190,6 +190,22 @@ def test_grid_beyond_its_reach(monkeypatch):
     assert_allclose(gridded.transform(new), exact.transform(new), atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [0.01, 1.0])
+def test_grid_leaves_out_weights_below_one(size, monkeypatch):
+    """A kernel at its own centre may be higher than a sum of faint ones."""
+    p, y = draw(2000, seed=3)
+    weight = size * np.random.default_rng(1).exponential(size=2000)
+    gridded = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
+    chosen = KernelCalibration().fit(p, y, sample_weight=np.full(2000, size / 2000))
+    assert gridded._grid is not None
+    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    exact = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
+    assert_allclose(gridded.leave_one_out(), exact.leave_one_out(), atol=5e-6)
+    assert chosen.bandwidth_ == pytest.approx(
+        KernelCalibration().fit(p, y).bandwidth_, rel=1e-3
+    )
+
+
 def test_grid_with_weights_is_repetition():
     p, y = draw(2500, decimals=4)
     weight = np.random.default_rng(0).integers(0, 4, 2500)
