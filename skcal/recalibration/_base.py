@@ -13,8 +13,8 @@ from skcal._predictions import check_labels, check_predictions, check_scores
 from skcal._sklearn import StrOptions, _fit_context
 
 INPUTS = ("proba", "logits")
-# Largest logit, and largest distance of a logit from its row's highest. Float64 resolves
-# differences of 1e-4 there, and products of several do not overflow.
+# Largest logit, or distance of a logit from its row's highest, that is told from larger
+# ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
 
 
@@ -33,7 +33,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     Probabilities closer to 0 or 1 than the machine epsilon of their dtype (2e-16, or
     1e-7 for float32) are moved to it, as in :func:`sklearn.metrics.log_loss`, so that
-    logits are finite. Logits beyond 1e12 are moved to that.
+    logits are finite. Logits beyond 1e15 are moved to that.
     """
 
     _parameter_constraints: dict = {
