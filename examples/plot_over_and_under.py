@@ -3,8 +3,8 @@ Over- and under-confidence
 ==========================
 
 A calibration error has a size and a direction. V-ECE splits into the part of forecasts
-that are too extreme, farther from 1/2 than the truth, and the part of those that are too
-timid.
+that are too extreme, farther from 1/2 than the truth, and the part of those that are
+too timid.
 """
 
 # %%
@@ -63,6 +63,6 @@ plt.show()
 
 # %%
 # Top: the truth against the forecast, with the diagonal of perfect calibration. Bottom:
-# the two parts as estimated from samples of several sizes; the dotted lines are the true
-# parts. Clipping at zero, which appendix G of the paper does, lifts the parts that are
-# truly zero; the package does not clip.
+# the two parts as estimated from samples of several sizes; the dotted lines are the
+# true parts. Clipping at zero, which appendix G of the paper does, lifts the parts that
+# are truly zero; the package does not clip.
