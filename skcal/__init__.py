@@ -7,10 +7,23 @@ from skcal.accumulators import (
 from skcal.displays import (
     ReliabilityDisplay,
 )
+from skcal.divergences import (
+    L1,
+    L2,
+    Divergence,
+    KullbackLeibler,
+    LInf,
+    Lp,
+    SquaredEuclidean,
+)
 from skcal.metrics import (
+    VariationalECE,
+    VariationalECEResult,
     binned_ece,
+    plugin_ece,
     rank_ece,
     smooth_ece,
+    variational_ece,
 )
 from skcal.recalibration import (
     BetaCalibration,
@@ -35,19 +48,26 @@ from skcal.scorers import (
     neg_binned_ece_scorer,
     neg_rank_ece_scorer,
     neg_smooth_ece_scorer,
+    neg_variational_ece_scorer,
 )
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "L1",
+    "L2",
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
     "DirichletCalibration",
+    "Divergence",
     "EnsembleTemperatureScaling",
     "HistogramBinning",
     "IsotonicCalibration",
     "KernelCalibration",
+    "KullbackLeibler",
+    "LInf",
+    "Lp",
     "MatrixScaling",
     "PlattScaling",
     "PriorCorrection",
@@ -57,13 +77,19 @@ __all__ = [
     "ReliabilityDisplay",
     "SmoothECEAccumulator",
     "SplineCalibration",
+    "SquaredEuclidean",
     "StackedRecalibrator",
     "TemperatureScaling",
+    "VariationalECE",
+    "VariationalECEResult",
     "VectorScaling",
     "binned_ece",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
+    "neg_variational_ece_scorer",
+    "plugin_ece",
     "rank_ece",
     "smooth_ece",
+    "variational_ece",
 ]

@@ -383,6 +383,20 @@ def _check_weight(sample_weight, n_samples, allow_zero_weight):
     return weight
 
 
+# Groups -------------------------------------------------------------------------------
+
+
+def check_groups(groups, n_samples):
+    """Groups of the rows, as an array of sortable values."""
+    groups = _check_labels_array(groups, "groups")
+    if groups.shape[0] != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: groups has "
+            f"{groups.shape[0]} and y_proba {n_samples}."
+        )
+    return groups
+
+
 # Labels -------------------------------------------------------------------------------
 
 

@@ -10,13 +10,14 @@ report these beside it; see :ref:`scorers`.
 """
 
 from skcal._sklearn import _BaseScorer
-from skcal.metrics import binned_ece, rank_ece, smooth_ece
+from skcal.metrics import binned_ece, rank_ece, smooth_ece, variational_ece
 
 __all__ = [
     "SCORERS",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
+    "neg_variational_ece_scorer",
 ]
 
 
@@ -52,9 +53,11 @@ def _make(measure):
 neg_smooth_ece_scorer = _make(smooth_ece)
 neg_rank_ece_scorer = _make(rank_ece)
 neg_binned_ece_scorer = _make(binned_ece)
+neg_variational_ece_scorer = _make(variational_ece)
 
 SCORERS = {
     "neg_smooth_ece": neg_smooth_ece_scorer,
     "neg_rank_ece": neg_rank_ece_scorer,
     "neg_binned_ece": neg_binned_ece_scorer,
+    "neg_variational_ece": neg_variational_ece_scorer,
 }
