@@ -1,8 +1,4 @@
-"""Measures of resampled cell sums: smooth and binned errors of many replicates.
-
-A replicate is kept as its noise, what resampling adds to the sums of the sample, and the
-sums of the sample themselves, so that the same noise can be put on another truth.
-"""
+"""Measures of resampled cell sums: smooth and binned errors of many replicates."""
 
 from typing import NamedTuple
 
@@ -13,7 +9,6 @@ from skcal._core.replicates import (
     binned_errors,
     fixed_points,
     l1_norms,
-    smoothed,
     spectra,
 )
 from skcal._core.smoothing import resolution
@@ -29,9 +24,12 @@ _FEWEST_CELLS, _MANY_CELLS, _MOST_CELLS = 1 << 9, 1 << 12, 1 << 16
 _SMALLEST_BANDWIDTH = {"linear": 1e-6, "logit": 1e-3}
 # Forecasts in one of this many parts of [0, 1] or of the rows are alike to a bin.
 _FINE_CELLS = 1 << 10
+# Draws that tell the level of smECE by chance, and grids on which they are tried.
+_FEW_DRAWS = 15
+_MOST_REFINEMENTS = 6
 
 
-class SmoothNoise(NamedTuple):
+class SmoothSums(NamedTuple):
     """Replicates' weights, cosine coefficients and sums at infinity."""
 
     weight: np.ndarray
@@ -86,13 +84,11 @@ class SmoothOnCells:
         wanted = max(_CELLS_PER_BANDWIDTH * width / self.near, _FEWEST_CELLS)
         return min(1 << int(np.ceil(np.log2(wanted))), _MOST_CELLS)
 
-    def noise(self, counts):
-        """What counts of categories add to those of the sample."""
+    def resampled(self, counts):
+        """Sums of counts of categories."""
         categories = self.categories
         weight = counts @ categories.mass[0]
-        return self._transformed(
-            weight, counts - categories.n_rows, categories.residual_mass
-        )
+        return self._transformed(weight, counts, categories.residual_mass)
 
     def calibrated(self, events):
         """Sums of counts of events."""
@@ -103,20 +99,11 @@ class SmoothOnCells:
             weight[:1], none + categories.n_rows, categories.forecast_mass
         )
         drawn = self._transformed(weight, events, categories.event_mass)
-        return SmoothNoise(
+        return SmoothSums(
             weight,
             drawn.coefficients - expected.coefficients,
             drawn.atoms - expected.atoms,
         )
-
-    def base(self, mask=None):
-        """The residuals of the sample, within a mask over the cells."""
-        categories = self.categories
-        counts = categories.n_rows * 1.0
-        weight = np.array([counts @ categories.mass[0]])
-        if mask is not None:
-            counts = counts * mask[categories.cell]
-        return self._transformed(weight, counts[np.newaxis], categories.residual_mass)
 
     def _transformed(self, weight, counts, means):
         n_cells, atoms = self.n_cells, None
@@ -130,14 +117,11 @@ class SmoothOnCells:
                 yield np.ascontiguousarray(sums[:, :n_cells])
 
         coefficients = spectra(moments())
-        return SmoothNoise(weight, coefficients, atoms)
+        return SmoothSums(weight, coefficients, atoms)
 
-    def errors(self, noise, base=None):
-        """smECE of the noise on a base."""
-        weight, coefficients, atoms = noise
-        if base is not None:
-            coefficients = coefficients + base.coefficients
-            atoms = atoms + base.atoms
+    def errors(self, sums):
+        """smECE of each replicate."""
+        weight, coefficients, atoms = sums
         atoms = np.abs(atoms).sum(axis=1)
         floor = resolution(self.width, self.n_cells)
         if self.bandwidth is None:
@@ -147,27 +131,23 @@ class SmoothOnCells:
         sigma = np.full(weight.size, max(self.bandwidth, floor) / self.width)
         return (l1_norms(coefficients, sigma)[0] + atoms) / weight
 
-    def truth(self, base):
-        """smECE of a base alone."""
-        return float(self.errors(base)[0])
+    def truth(self):
+        """What the replicates' errors estimate: that of the sample."""
+        counts = self.categories.n_rows[np.newaxis] * 1.0
+        return float(self.errors(self.resampled(counts))[0])
 
-    def significant(self, noise, threshold):
-        """Cells where the smoothed residual exceeds its noise by a factor."""
-        floor = resolution(self.width, self.n_cells)
-        sigma = max(self.near, floor) / self.width
-        base = self.base()
+    @property
+    def power(self):
+        """Power of the error that is proportional to the noise's variance by chance.
 
-        def at_cells(sums):
-            sigmas = np.full(sums.coefficients.shape[0], sigma)
-            nodes = smoothed(sums.coefficients, sigmas, self.n_cells)
-            return np.hstack([0.5 * (nodes[:, 1:] + nodes[:, :-1]), sums.atoms])
-
-        deviation = np.sqrt(np.mean(at_cells(noise) ** 2, axis=0))
-        return np.abs(at_cells(base)[0]) > threshold * deviation
+        At a bandwidth s the smoothed noise is of the size of sqrt(variance / s); the
+        fixed point, where that is s, goes with the variance's cube root.
+        """
+        return 3.0 if self.bandwidth is None else 2.0
 
 
-class BinnedNoise(NamedTuple):
-    """Replicates' weights and outcomes per cell, and what resampling adds to residuals."""
+class BinnedSums(NamedTuple):
+    """Replicates' sums of weights, outcomes and residuals per cell."""
 
     mass: np.ndarray
     outcome: np.ndarray
@@ -206,14 +186,12 @@ class BinnedOnCells:
             n_moments=1,
         )
 
-    def noise(self, counts):
+    def resampled(self, counts):
         categories = self.categories
-        return BinnedNoise(
+        return BinnedSums(
             categories.cell_sums(counts, categories.mass[0]),
             categories.cell_sums(counts, categories.event_mass[0]),
-            categories.cell_sums(
-                counts - categories.n_rows, categories.residual_mass[0]
-            ),
+            categories.cell_sums(counts, categories.residual_mass[0]),
         )
 
     def calibrated(self, events):
@@ -222,44 +200,25 @@ class BinnedOnCells:
         mass = categories.cell_sums(counts, categories.mass[0])
         expected = categories.cell_sums(counts, categories.forecast_mass[0])
         outcome = categories.cell_sums(events, categories.event_mass[0])
-        return BinnedNoise(
+        return BinnedSums(
             np.broadcast_to(mass, outcome.shape), outcome, outcome - expected
         )
 
-    def base(self, mask=None):
-        categories = self.categories
-        counts = categories.n_rows[np.newaxis] * 1.0
-        residual = categories.cell_sums(counts, categories.residual_mass[0])
-        if mask is not None:
-            residual = residual * mask
-        return BinnedNoise(
-            categories.cell_sums(counts, categories.mass[0]),
-            categories.cell_sums(counts, categories.event_mass[0]),
-            residual,
-        )
+    def errors(self, sums):
+        return self._errors(sums, self.debias)
 
-    def errors(self, noise, base=None):
-        return self._errors(noise, base, self.debias)
+    def truth(self):
+        counts = self.categories.n_rows[np.newaxis] * 1.0
+        return float(self._errors(self.resampled(counts), False)[0])
 
-    def truth(self, base):
-        return float(self._errors(base, None, False)[0])
+    @property
+    def power(self):
+        return 1.0 if self.norm == "l2" else 2.0
 
-    def significant(self, noise, threshold):
-        base = self.base()
-        bins = self._bins(base.mass)[0]
-        drawn = self._in_bins(noise.residual, bins[np.newaxis])
-        gap = self._in_bins(base.residual, bins[np.newaxis])[0]
-        deviation = np.sqrt(np.mean(drawn**2, axis=0))
-        return (np.abs(gap) > threshold * deviation)[bins]
-
-    def _errors(self, noise, base, debias):
-        residual = noise.residual if base is None else noise.residual + base.residual
-        bins = self._bins(noise.mass)
-        sums = (
-            self._in_bins(values, bins)
-            for values in (noise.mass, noise.outcome, residual)
-        )
-        return binned_errors(*sums, self.norm, debias)
+    def _errors(self, sums, debias):
+        bins = self._bins(sums.mass)
+        in_bins = (self._in_bins(values, bins) for values in sums)
+        return binned_errors(*in_bins, self.norm, debias)
 
     def _bins(self, mass):
         """Bin of each cell, of shape (1, n_cells) where replicates share them."""
@@ -281,7 +240,7 @@ class BinnedOnCells:
         return sums.reshape(n_resamples, self.n_bins)
 
 
-def on_cells(name, problem, params, *, rng, by_outcome=True, stratum=None):
+def on_cells(name, problem, params, *, by_outcome=True, stratum=None, rng=None):
     """The measure of a problem's replicates, ``"smooth_ece"`` or ``"binned_ece"``.
 
     Without outcomes those of the problem are not looked at.
@@ -297,11 +256,23 @@ def on_cells(name, problem, params, *, rng, by_outcome=True, stratum=None):
             stratum,
         )
     scale, bandwidth = params.get("scale", "linear"), params.get("bandwidth")
-    near = 0.0
-    if bandwidth is None:
-        if not by_outcome:
-            chance = rng.uniform(size=problem.forecast.size)
-            problem = problem._replace(outcome=chance < problem.forecast)
+    near = bandwidth
+    if bandwidth is None and by_outcome:
         near = smooth_fixed_point(problem, scale)
+    elif bandwidth is None:
+        near = _calibrated_level(problem, scale, rng)
     return SmoothOnCells(problem, scale, bandwidth, near, by_outcome, stratum)
 
+
+def _calibrated_level(problem, scale, rng):
+    """About the smECE of the forecasts, were they calibrated."""
+    low, high = scale_range(scale)
+    near = _CELLS_PER_BANDWIDTH * (high - low) / _MANY_CELLS
+    for _ in range(_MOST_REFINEMENTS):
+        cells = SmoothOnCells(problem, scale, None, near, False, None)
+        draws = cells.categories.calibrated_counts(_FEW_DRAWS, rng)
+        level = float(np.median(cells.errors(cells.calibrated(draws))))
+        if level >= near:
+            return level
+        near = max(0.5 * level, _SMALLEST_BANDWIDTH[scale])
+    return near
