@@ -16,6 +16,10 @@ from skcal.divergences import (
     Lp,
     SquaredEuclidean,
 )
+from skcal.inference import (
+    BootstrapInterval,
+    bootstrap_interval,
+)
 from skcal.metrics import (
     VariationalECE,
     VariationalECEResult,
@@ -59,6 +63,7 @@ __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
+    "BootstrapInterval",
     "DirichletCalibration",
     "Divergence",
     "EnsembleTemperatureScaling",
@@ -84,6 +89,7 @@ __all__ = [
     "VariationalECEResult",
     "VectorScaling",
     "binned_ece",
+    "bootstrap_interval",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",

@@ -2,6 +2,7 @@
 
 from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _BaseScorer
+from sklearn.utils import _safe_indexing
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -22,6 +23,7 @@ __all__ = [
     "_check_method_params",
     "_fit_context",
     "_get_response_values",
+    "_safe_indexing",
     "_safe_split",
     "check_matplotlib_support",
     "validate_params",
