@@ -7,6 +7,12 @@ from skcal.accumulators import (
 from skcal.displays import (
     ReliabilityDisplay,
 )
+from skcal.inference import (
+    rank_ece_sample_size,
+    rank_ece_test,
+    rank_ece_upper_bound,
+    skce_test,
+)
 from skcal.metrics import (
     binned_ece,
     rank_ece,
@@ -65,5 +71,9 @@ __all__ = [
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
     "rank_ece",
+    "rank_ece_sample_size",
+    "rank_ece_test",
+    "rank_ece_upper_bound",
+    "skce_test",
     "smooth_ece",
 ]
