@@ -4,8 +4,8 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 TILE = 1024
-# The median distance comes from this many rows, 2 million pairs.
-_MEDIAN_ROWS = 2000
+# The median distance comes from this many rows at most.
+_MEDIAN_ROWS = 500
 
 
 def kernel_values(name, first, second, bandwidth):
@@ -39,33 +39,35 @@ def median_distance(points):
     return float(np.median(distance)) if distance.size else 1.0
 
 
-def quadratic_forms(points, residual, vectors, name, bandwidth):
-    """Sums of v_i v_j k(f_i, f_j) <r_i, r_j> over ordered pairs of different rows.
+def quadratic_forms(matrix, vectors, n):
+    """Sums of v_i m_ij v_j over ordered pairs i, j that differ, tile by tile.
 
     Parameters
     ----------
-    points, residual : ndarray of shape (n_samples, n_columns)
-        Forecasts f and residuals r.
-    vectors : ndarray of shape (n_samples, n_vectors)
-        One v a column.
+    matrix : callable
+        The tile of a symmetric matrix at a slice of rows and one of columns.
+    vectors : callable
+        Arrays of shape (n_rows, n_vectors) at a slice of rows. The forms of the arrays
+        are added up.
+    n : int
+        Number of rows.
 
     Returns
     -------
     forms : ndarray of shape (n_vectors,)
     """
-    n = points.shape[0]
-    forms = np.zeros(vectors.shape[1])
+    forms = 0.0
     for i in range(0, n, TILE):
         rows = slice(i, i + TILE)
-        left = vectors[rows].astype(np.float64)
+        left = list(vectors(rows))
         for j in range(i, n, TILE):
             columns = slice(j, j + TILE)
-            tile = kernel_values(name, points[rows], points[columns], bandwidth)
-            tile *= residual[rows] @ residual[columns].T
+            tile = matrix(rows, columns)
             if i == j:
                 np.fill_diagonal(tile, 0.0)
-            right = left if i == j else vectors[columns].astype(np.float64)
-            part = np.einsum("ib,ib->b", left, tile @ right)
-            # By symmetry the tile on the other side of the diagonal gives the same.
-            forms += part if i == j else 2.0 * part
+            # By symmetry the tile beyond the diagonal gives the same.
+            times = 1.0 if i == j else 2.0
+            right = left if i == j else vectors(columns)
+            for a, b in zip(left, right, strict=True):
+                forms = forms + times * np.einsum("ib,ib->b", a, tile @ b)
     return forms

@@ -1,7 +1,6 @@
 """Upper confidence bound of rankECE that assumes nothing."""
 
 import math
-from numbers import Real
 
 from skcal._predictions import check_fraction
 from skcal.metrics._rank import rank_ece
@@ -20,9 +19,9 @@ def rank_ece_upper_bound(
 
     One row changes the sum of the neighbours' products by at most 2.25, so McDiarmid's
     inequality holds the error near its expectation:
-    ``rank_ece + sqrt(81 * log(1 / (1 - confidence_level)) / (32 * n_samples))`` is above
-    it with at least that confidence. A model may be accepted where the bound is below
-    the square of an error that is tolerable.
+    ``rank_ece + sqrt(81 * log(1 / (1 - confidence_level)) / (32 * n_samples))`` is
+    above it with at least that confidence. A model may be accepted where the bound is
+    below the square of an error that is tolerable.
 
     Read more in the :ref:`User Guide <accepting>`.
 

@@ -33,8 +33,8 @@ class RankECETestResult(_Readable):
         The estimate itself.
     n_samples : int
     by_class : dict or None
-        With ``multiclass="classwise"`` the result of each class, by label, with p-values
-        adjusted by Holm's method.
+        With ``multiclass="classwise"`` the result of each class, by label, with
+        p-values adjusted by Holm's method.
     """
 
     statistic: float
@@ -54,6 +54,8 @@ class SKCETestResult(_Readable):
     statistic : float
         The estimated squared kernel calibration error.
     pvalue : float
+    method : str
+        What gave the p-value: "monte-carlo", "multiplier" or "asymptotic".
     estimator : str
         "unbiased" or "linear".
     kernel : str
@@ -64,6 +66,7 @@ class SKCETestResult(_Readable):
 
     statistic: float
     pvalue: float
+    method: str
     estimator: str
     kernel: str
     bandwidth: float

@@ -9,7 +9,7 @@ from skcal._predictions import check_fraction, check_positive, check_scores
 
 
 def rank_ece_sample_size(rank_ece, y_proba, *, power=0.8, significance_level=0.05):
-    """Number of rows with which `rank_ece_test` finds a given error.
+    r"""Number of rows with which `rank_ece_test` finds a given error.
 
     By the normal limit of the statistic, for forecasts distributed as `y_proba` that
     are over-confident by ``sqrt(rank_ece)`` everywhere: an event with forecast f has
@@ -47,15 +47,14 @@ def rank_ece_sample_size(rank_ece, y_proba, *, power=0.8, significance_level=0.0
 
     Notes
     -----
-    With the null variance :math:`\\sigma_0^2 = E[f^2 (1-f)^2]`, the true probability c,
-    :math:`v = c (1 - c)`, the variance
-    :math:`\\sigma_1^2 = E[v^2] + 4 \\delta E[v]` for an error :math:`\\delta` and normal
-    quantiles z,
+    With the error :math:`\delta`, the true probability c, :math:`v = c (1 - c)`, the
+    variance of a product :math:`\sigma_0^2 = E[f^2 (1-f)^2]` under calibration and
+    :math:`\sigma_1^2 = E[v^2] + 4 \delta E[v]` with the error, and normal quantiles z,
 
     .. math::
 
-       n = 1 + \\Big( \\frac{z_{1-\\alpha} \\sigma_0 + z_{\\text{power}} \\sigma_1}
-           {\\delta} \\Big)^2 .
+       n = 1 + \Big( \frac{z_{1-\alpha} \sigma_0 + z_{\text{power}} \sigma_1}
+           {\delta} \Big)^2 .
 
     The number is a guide for the same error everywhere. One that is concentrated on few
     forecasts, or changes from one to the next in rank, needs more rows; forecasts with
@@ -67,9 +66,9 @@ def rank_ece_sample_size(rank_ece, y_proba, *, power=0.8, significance_level=0.0
     >>> from skcal import rank_ece_sample_size
     >>> y_proba = np.linspace(0, 1, 101)
     >>> rank_ece_sample_size(0.05**2, y_proba)
-    1
+    35221
     >>> rank_ece_sample_size(0.10**2, y_proba)
-    1
+    2424
     """
     check_positive("rank_ece", rank_ece)
     if rank_ece > 0.25:

@@ -3,10 +3,12 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
 from skcal._core.kernels import (
+    TILE,
+    kernel_values,
     median_distance,
     paired_kernel_values,
     quadratic_forms,
@@ -22,6 +24,7 @@ def skce_test(
     estimator="unbiased",
     kernel="gaussian",
     bandwidth=None,
+    method="monte-carlo",
     n_resamples=999,
     pos_label=None,
     labels=None,
@@ -46,16 +49,26 @@ def skce_test(
         Predicted probabilities in [0, 1]. One column is the positive class's; more are
         the classes' in sorted order, and their rows sum to one.
     estimator : {"unbiased", "linear"}, default="unbiased"
-        All pairs of rows, at a quadratic cost, with p-values from a multiplier
-        bootstrap; or disjoint pairs drawn at random, at a linear cost, with p-values
-        from the normal limit and much less power.
+        All pairs of rows, at a quadratic cost; or disjoint pairs drawn at random, at a
+        linear cost, with p-values from the normal limit and much less power.
     kernel : {"gaussian", "laplacian"}, default="gaussian"
         ``exp(-d**2 / (2 * bandwidth**2))`` or ``exp(-d / bandwidth)`` of the Euclidean
         distance d between forecasts.
     bandwidth : float, default=None
-        By default the median distance of forecasts that differ, of at most 2,000 rows.
+        By default the median distance of forecasts that differ, of at most 500 rows.
+    method : {"monte-carlo", "multiplier"}, default="monte-carlo"
+        Where the p-value of "unbiased" comes from.
+
+        - "monte-carlo" draws outcomes with the forecast probabilities: valid for any
+          number of rows and any forecasts.
+        - "multiplier" is the multiplier bootstrap of [1]_, which gives the residuals
+          random signs. It is an approximation for many rows, wrong for rare events,
+          and cheaper than "monte-carlo" by a factor of the number of classes where
+          there are more than two.
+
     n_resamples : int, default=999
-        Number of bootstrap resamples of "unbiased".
+        Number of draws for "unbiased"; the smallest possible p-value is
+        ``1 / (n_resamples + 1)``.
     pos_label : int, float, bool or str, default=None
         Label of the positive class. By default 1 where the labels are within {0, 1} or
         {-1, 1}, and the second label in sorted order where `y_proba` has two columns or
@@ -67,7 +80,7 @@ def skce_test(
         identity matrix, or the top class's probability against its being right. Two
         classes are always tested by the positive class's probability.
     random_state : int, RandomState instance or None, default=0
-        Seed of the multipliers or of the pairs. With None the p-value differs from call
+        Seed of the draws or of the pairs. With None the p-value differs from call
         to call.
 
     Returns
@@ -78,6 +91,7 @@ def skce_test(
         - `statistic` : float, the estimated SKCE; it averages zero under perfect
           calibration and may be negative.
         - `pvalue` : float, one-sided.
+        - `method` : str, "asymptotic" for "linear".
         - `estimator`, `kernel` : str
         - `bandwidth` : float, the one used.
         - `n_samples` : int
@@ -97,13 +111,12 @@ def skce_test(
     have a p-value of 1 if all are right and of 0 if any is wrong. There are no weights:
     k copies of a row are not k observations.
 
-    The multipliers are random signs. The variance of the linear estimator is the exact
-    one given the forecasts, as in `rank_ece_test`, and not the sample variance of [1]_.
-    Both are approximations; with few or rare events use ``rank_ece_test`` and its
-    "monte-carlo", which is exact.
+    The variance of "linear" is the exact one given the forecasts, as in
+    `rank_ece_test`, and not the sample variance of [1]_.
 
-    "unbiased" needs ``n_samples ** 2 * n_resamples`` multiplications and, beside the
-    signs, memory for some blocks of 1,024 by 1,024 numbers.
+    "unbiased" needs about ``n_samples ** 2 * n_resamples`` multiplications (with three
+    or more classes and "monte-carlo", for each of them) and memory for the draws, a
+    byte each, and for some blocks of 1,024 by 1,024 numbers.
 
     References
     ----------
@@ -119,13 +132,14 @@ def skce_test(
     >>> y_proba = rng.dirichlet(np.ones(3), size=300)
     >>> calibrated = [rng.choice(3, p=p) for p in y_proba]
     >>> skce_test(calibrated, y_proba)
-    SKCETestResult(statistic=0.1, ...)
+    SKCETestResult(statistic=-2.7...e-05, pvalue=0.37..., method='monte-carlo', ...)
     >>> too_bold = y_proba**2 / np.sum(y_proba**2, axis=1, keepdims=True)
-    >>> skce_test(calibrated, too_bold).pvalue
-    0.001
+    >>> bool(skce_test(calibrated, too_bold).pvalue < 0.01)
+    True
     """
     check_option("estimator", estimator, ("unbiased", "linear"))
     check_option("kernel", kernel, ("gaussian", "laplacian"))
+    check_option("method", method, ("monte-carlo", "multiplier"))
     check_option("multiclass", multiclass, ("canonical", "confidence"))
     check_positive("n_resamples", n_resamples, Integral)
     if bandwidth is not None:
@@ -138,18 +152,22 @@ def skce_test(
         )
     forecast, residual = _canonical_rows(predictions, multiclass)
     width = median_distance(forecast) if bandwidth is None else float(bandwidth)
-    chance = check_random_state(random_state)
-    if estimator == "unbiased":
-        statistic, pvalue = _all_pairs(
-            forecast, residual, kernel, width, n_resamples, chance
-        )
+    rng = np.random.default_rng(
+        check_random_state(random_state).randint(2**31 - 1, size=4).tolist()
+    )
+    if estimator == "linear":
+        method = "asymptotic"
+        statistic, pvalue = _disjoint_pairs(forecast, residual, kernel, width, rng)
     else:
-        statistic, pvalue = _disjoint_pairs(forecast, residual, kernel, width, chance)
+        p_value_of = _by_outcomes if method == "monte-carlo" else _by_signs
+        statistic, pvalue = p_value_of(
+            forecast, residual, kernel, width, n_resamples, rng
+        )
     if (forecast % 1 == 0).all():
         # Nothing is left to chance: the outcomes are as forecast, or cannot be.
         pvalue = 0.0 if residual.any() else 1.0
     return SKCETestResult(
-        float(statistic), float(pvalue), estimator, kernel, width, n_samples
+        float(statistic), float(pvalue), method, estimator, kernel, width, n_samples
     )
 
 
@@ -166,33 +184,80 @@ def _canonical_rows(predictions, multiclass):
     return forecast, outcome[order] - forecast
 
 
-def _all_pairs(forecast, residual, kernel, bandwidth, n_resamples, chance):
-    """Quadratic U-statistic and its p-value by random signs."""
-    n = forecast.shape[0]
-    signs = np.ones((n, n_resamples + 1), dtype=np.int8)
-    seed = chance.randint(2**31 - 1, size=4).tolist()
-    coins = np.random.default_rng(seed).integers(
-        0, 2, (n, n_resamples), dtype=np.int8
-    )
-    signs[:, 1:] -= 2 * coins
-    forms = quadratic_forms(forecast, residual, signs, kernel, bandwidth)
-    forms /= n * (n - 1.0)
+# All pairs ----------------------------------------------------------------------------
+
+
+def _by_signs(forecast, residual, kernel, bandwidth, n_resamples, rng):
+    """U-statistic and its p-value where the residuals get random signs."""
+    signs = 2 * rng.integers(0, 2, (len(forecast), n_resamples), dtype=np.int8) - 1
+
+    def matrix(rows, columns):
+        tile = kernel_values(kernel, forecast[rows], forecast[columns], bandwidth)
+        return tile * (residual[rows] @ residual[columns].T)
+
+    def vectors(rows):
+        drawn = signs[rows]
+        yield np.column_stack([np.ones(len(drawn)), drawn])
+
+    return _ranked(quadratic_forms(matrix, vectors, len(forecast)), len(forecast))
+
+
+def _by_outcomes(forecast, residual, kernel, bandwidth, n_resamples, rng):
+    """U-statistic and its p-value where the outcomes are drawn by their forecasts."""
+    drawn = _draw_outcomes(forecast, n_resamples, rng)
+    n_columns = forecast.shape[1]
+
+    def matrix(rows, columns):
+        return kernel_values(kernel, forecast[rows], forecast[columns], bandwidth)
+
+    def vectors(rows):
+        for k in range(n_columns):
+            happened = drawn[rows] == (1 if n_columns == 1 else k)
+            yield np.column_stack(
+                [residual[rows, k], happened - forecast[rows, k, None]]
+            )
+
+    return _ranked(quadratic_forms(matrix, vectors, len(forecast)), len(forecast))
+
+
+def _draw_outcomes(forecast, n_resamples, rng):
+    """Outcomes of shape (n_samples, n_resamples): 0 or 1, or the class drawn."""
+    n_samples, n_columns = forecast.shape
+    drawn = np.zeros((n_samples, n_resamples), dtype=np.min_scalar_type(n_columns))
+    below = np.cumsum(forecast, axis=1)
+    below[:, :-1] /= below[:, -1:]  # rows sum to one but for rounding
+    for start in range(0, n_samples, TILE):
+        rows = slice(start, start + TILE)
+        chance = rng.random(drawn[rows].shape)
+        if n_columns == 1:
+            drawn[rows] = chance < forecast[rows]
+        for k in range(n_columns - 1):
+            drawn[rows] += chance >= below[rows, k, np.newaxis]
+    return drawn
+
+
+def _ranked(forms, n_samples):
+    """The first value and its p-value among the others."""
+    forms = forms / (n_samples * (n_samples - 1.0))
     # Draws that equal the value but for rounding are as extreme.
     slack = 1e-10 * np.abs(forms).max()
     n_extreme = np.sum(forms[1:] >= forms[0] - slack)
-    return forms[0], (1 + n_extreme) / (1 + n_resamples)
+    return forms[0], (1 + n_extreme) / forms.size
 
 
-def _disjoint_pairs(forecast, residual, kernel, bandwidth, chance):
+# Disjoint pairs -----------------------------------------------------------------------
+
+
+def _disjoint_pairs(forecast, residual, kernel, bandwidth, rng):
     """Mean over disjoint pairs and its p-value by the normal limit."""
     n_pairs = forecast.shape[0] // 2
-    order = chance.permutation(forecast.shape[0])
+    order = rng.permutation(forecast.shape[0])
     first, second = order[:n_pairs], order[n_pairs : 2 * n_pairs]
     f, g = forecast[first], forecast[second]
     weight = paired_kernel_values(kernel, f, g, bandwidth)
     value = np.sum(weight * np.sum(residual[first] * residual[second], axis=1))
     variance = np.sum(weight**2 * _product_variance(f, g))
-    pvalue = norm.sf(value / np.sqrt(variance)) if variance > 0 else 1.0
+    pvalue = ndtr(-value / np.sqrt(variance)) if variance > 0 else 1.0
     return value / n_pairs, pvalue
 
 

@@ -110,9 +110,7 @@ def rank_ece(
                 f"{n_samples}."
             )
         if ties == "random":
-            total = mean_lagged_dot(
-                randomly_ranked(problem, random_state), n_neighbors
-            )
+            total = mean_lagged_dot(randomly_ranked(problem, random_state), n_neighbors)
         else:
             total = lagged_products(problem.outcome, problem.forecast, n_neighbors)
         return total / n_samples
