@@ -19,6 +19,10 @@ from skcal.divergences import (
 from skcal.inference import (
     BootstrapInterval,
     bootstrap_interval,
+    rank_ece_sample_size,
+    rank_ece_test,
+    rank_ece_upper_bound,
+    skce_test,
 )
 from skcal.metrics import (
     VariationalECE,
@@ -96,6 +100,10 @@ __all__ = [
     "neg_variational_ece_scorer",
     "plugin_ece",
     "rank_ece",
+    "rank_ece_sample_size",
+    "rank_ece_test",
+    "rank_ece_upper_bound",
+    "skce_test",
     "smooth_ece",
     "variational_ece",
 ]

@@ -1,5 +1,16 @@
 """Tests of calibration, intervals, and what the number of rows allows to say."""
 
 from skcal.inference._bootstrap import BootstrapInterval, bootstrap_interval
+from skcal.inference._bound import rank_ece_upper_bound
+from skcal.inference._rank_test import rank_ece_test
+from skcal.inference._sample_size import rank_ece_sample_size
+from skcal.inference._skce import skce_test
 
-__all__ = ["BootstrapInterval", "bootstrap_interval"]
+__all__ = [
+    "BootstrapInterval",
+    "bootstrap_interval",
+    "rank_ece_sample_size",
+    "rank_ece_test",
+    "rank_ece_upper_bound",
+    "skce_test",
+]
