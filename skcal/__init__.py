@@ -17,8 +17,9 @@ from skcal.divergences import (
     SquaredEuclidean,
 )
 from skcal.inference import (
-    BootstrapInterval,
     bootstrap_interval,
+    calibrated_reference,
+    compare_calibration,
 )
 from skcal.metrics import (
     VariationalECE,
@@ -63,7 +64,6 @@ __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
-    "BootstrapInterval",
     "DirichletCalibration",
     "Divergence",
     "EnsembleTemperatureScaling",
@@ -90,6 +90,8 @@ __all__ = [
     "VectorScaling",
     "binned_ece",
     "bootstrap_interval",
+    "calibrated_reference",
+    "compare_calibration",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
