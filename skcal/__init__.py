@@ -17,8 +17,9 @@ from skcal.divergences import (
     SquaredEuclidean,
 )
 from skcal.inference import (
-    BootstrapInterval,
     bootstrap_interval,
+    calibrated_reference,
+    compare_calibration,
     rank_ece_sample_size,
     rank_ece_test,
     rank_ece_upper_bound,
@@ -67,7 +68,6 @@ __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
-    "BootstrapInterval",
     "DirichletCalibration",
     "Divergence",
     "EnsembleTemperatureScaling",
@@ -94,6 +94,8 @@ __all__ = [
     "VectorScaling",
     "binned_ece",
     "bootstrap_interval",
+    "calibrated_reference",
+    "compare_calibration",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",

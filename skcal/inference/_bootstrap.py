@@ -246,7 +246,8 @@ def interval(distribution, value, truth, confidence_level, method, power):
         max(2.0 * value**power - end**power, 0.0) ** (1.0 / power)
         for end in (above, below)
     )
-    return float(low), float(high)
+    # By chance alone all replicates may lie above the value, and the upper end below.
+    return float(low), max(float(high), float(value))
 
 
 def problems_of(y_true, y_proba, sample_weight, params):
