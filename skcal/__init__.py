@@ -53,6 +53,9 @@ from skcal.recalibration import (
     TemperatureScaling,
     VectorScaling,
 )
+from skcal.report import (
+    calibration_report,
+)
 from skcal.scorers import (
     neg_binned_ece_scorer,
     neg_rank_ece_scorer,
@@ -95,6 +98,7 @@ __all__ = [
     "binned_ece",
     "bootstrap_interval",
     "calibrated_reference",
+    "calibration_report",
     "compare_calibration",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
