@@ -1,0 +1,1 @@
+"""Tests of calibration, intervals, and what the number of rows allows to say."""
