@@ -123,6 +123,15 @@ def check_positive(name, value, kind=Real):
         raise ValueError(f"{name} must be a positive {noun}. Got {name}={value!r}.")
 
 
+def check_fraction(name, value):
+    """Refuse what is no number strictly between 0 and 1."""
+    valid = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not (valid and 0 < value < 1):
+        raise ValueError(
+            f"{name} must be a number between 0 and 1. Got {name}={value!r}."
+        )
+
+
 def check_predictions(
     y_true,
     y_proba,

@@ -15,6 +15,7 @@ _FEWEST_NODES, _MOST_NODES = 400, 20_000
 _SMALLEST_BANDWIDTH = 1e-4
 _DENSITY_BINS = 40
 _MAP_NODES = 400
+_MEAN_NODES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ class Bins:
     n_bins : int
     index : ndarray of shape (n_samples,)
         Bin of each row.
+    kept : ndarray of shape (n_bins,)
+        Whether a bin has edges: quantiles that hold no row have none.
     edges : ndarray
         Uniform edges; for quantiles the middles between the bins' outermost forecasts.
     """
@@ -137,6 +140,7 @@ class Bins:
         _, forecast, weight = problem.as_float64()
         if strategy == "uniform":
             self.index = uniform_bins(forecast, self.n_bins)
+            self.kept = np.ones(self.n_bins, dtype=bool)
             self.edges = np.arange(self.n_bins + 1) / self.n_bins
             return
         self.index = quantile_bins(forecast, weight, self.n_bins)
@@ -144,8 +148,8 @@ class Bins:
         high = np.full(self.n_bins, -np.inf)
         np.minimum.at(low, self.index, forecast)
         np.maximum.at(high, self.index, forecast)
-        held = low <= high
-        between = 0.5 * (high[held][:-1] + low[held][1:])
+        self.kept = low <= high
+        between = 0.5 * (high[self.kept][:-1] + low[self.kept][1:])
         self.edges = np.concatenate([[0.0], between, [1.0]])
 
 
@@ -163,13 +167,47 @@ def binned_curve(problem, bins, index=None):
         rows = sums[0] ** 2 / np.where(squares > 0, squares, 1.0)
     held = sums[0] > 0
     mass, events, forecasts = sums[:, held]
+    total, of_events = sums[:2, bins.kept]
+    width = np.diff(bins.edges) * total.sum()
     return ReliabilityCurve(
         forecasts / mass,
         events / mass,
         rows[held],
-        *forecast_histogram(problem),
+        0.5 * (bins.edges[1:] + bins.edges[:-1]),
+        total / width,
+        np.stack([total - of_events, of_events]) / width,
         error=calibration_error(sums, "l1", False),
     )
+
+
+def mean_curve(points, nodes=None):
+    """Mean of several curves and the standard deviation around it.
+
+    Parameters
+    ----------
+    points : list of (prob_pred, prob_true)
+    nodes : ndarray of shape (n_nodes,), default=None
+        Equally spaced nodes of [0, 1] that every `prob_pred` is taken from; None
+        interpolates the curves, each within its range.
+
+    Returns
+    -------
+    at, mean, deviation : ndarray
+        Where half of the curves are, and two at least.
+    """
+    shared = nodes is not None
+    nodes = np.linspace(0.0, 1.0, _MEAN_NODES + 1) if nodes is None else nodes
+    values = np.full((len(points), nodes.size), np.nan)
+    for line, (prob_pred, prob_true) in zip(values, points, strict=True):
+        if shared:
+            line[np.rint(prob_pred * (nodes.size - 1)).astype(np.intp)] = prob_true
+        else:
+            inside = (nodes >= prob_pred[0]) & (nodes <= prob_pred[-1])
+            line[inside] = np.interp(nodes[inside], prob_pred, prob_true)
+    known = np.isfinite(values).sum(axis=0)
+    kept = known >= max(2.0, 0.5 * len(points))
+    values = values[:, kept]
+    return nodes[kept], np.nanmean(values, axis=0), np.nanstd(values, axis=0)
 
 
 def recalibrated_curve(problem, recalibrator):
