@@ -6,6 +6,9 @@ it hides nothing. Sizes follow those of the axes. Global state is neither read b
 matplotlib's own defaults nor changed.
 """
 
+import re
+from functools import lru_cache
+
 import numpy as np
 
 DIAGONAL = "Perfectly calibrated"
@@ -16,6 +19,12 @@ _GAP = 0.02
 _MOST_SEGMENTS = 300
 _SMALLEST_FONT = 5.5
 _COUNTS_FONT = 0.7
+# Sizes of a legend that are tried before there is made room for it.
+_LEGEND_SCALES = (1.0, 0.9, 0.8, 0.7)
+_SMALLER_SCALES = (0.65, 0.6, 0.55)
+_BORDER_PAD, _BORDER_AXES_PAD = 0.3, 0.5
+_SPACING = {"labelspacing": 0.3, "handlelength": 1.6, "handletextpad": 0.6}
+_BRACKETS = re.compile(r"^(.+) \((.+)\)$")
 
 
 # Parts --------------------------------------------------------------------------------
@@ -59,7 +68,7 @@ def draw_widths(ax, line, density):
     if not drawn.any():
         return None
     at = np.arange(density.size) / (density.size - 1)
-    widths = line.get_linewidth() * (0.6 + 1.9 * np.interp(middle, at, thickness))
+    widths = line.get_linewidth() * (0.5 + 1.5 * np.interp(middle, at, thickness))
     segments = np.stack([points[:-1], points[1:]], axis=1)
     return ax.add_collection(
         LineCollection(
@@ -158,6 +167,16 @@ def draw_strip(ax, at, densities, height, color, edges=None):
     strip.set_gid(_STRIP)
     if len(densities) == 2:
         ax.plot([0, 1], [base, base], color=color, linewidth=0.6)
+        size = _COUNTS_FONT * _font_size("xtick.labelsize")
+        for text, va in (("event", "bottom"), ("none", "top")):
+            ax.annotate(
+                text,
+                (0.005, base),
+                (0, 1 if va == "bottom" else -1),
+                textcoords="offset points",
+                fontsize=size,
+                va=va,
+            )
     return strip
 
 
@@ -206,7 +225,7 @@ def _lowest_strip(ax):
 
 
 def arrange(ax, xlabel, ylabel):
-    """Limits that show everything, equal units, ticks within [0, 1], axis labels."""
+    """Limits that show everything, equal units, axis labels."""
     bottom = _lowest_strip(ax)
     ax.set(
         xlim=(-_MARGIN, 1 + _MARGIN),
@@ -214,12 +233,17 @@ def arrange(ax, xlabel, ylabel):
         aspect="equal",
     )
     unit, _ = unit_in_inches(ax)
-    ticks = np.linspace(0, 1, 6 if unit > 1.6 else 3)
-    ax.set(xticks=ticks, yticks=ticks)
     size = _font_size("axes.labelsize")
     for setter, text in ((ax.set_xlabel, xlabel), (ax.set_ylabel, ylabel)):
         room = 72.0 * unit * 1.1
         setter(text, fontsize=_fitted(size, text_width(text, size), room))
+
+
+def set_ticks(ax):
+    """As many ticks within [0, 1] as there is room for."""
+    unit = unit_in_inches(ax)[0] / _font_size("xtick.labelsize")
+    ticks = np.linspace(0, 1, 6 if unit > 0.16 else 3)
+    ax.set(xticks=ticks, yticks=ticks)
 
 
 def unit_in_inches(ax):
@@ -246,13 +270,21 @@ def _fitted(size, width, room):
 
 def text_width(text, size):
     """Width of the longest line of a text, in points."""
+    from matplotlib import rcParams
+
+    family = tuple(rcParams["font.family"])
+    return size * max(_unit_width(line, family) for line in text.split("\n"))
+
+
+@lru_cache(maxsize=256)
+def _unit_width(line, family):
+    """Width of a line of text at a size of one point."""
+    from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
-    lines = [line for line in text.split("\n") if line.strip()]
-    return max(
-        (TextPath((0, 0), line, size=size).get_extents().width for line in lines),
-        default=0.0,
-    )
+    font = FontProperties(family=list(family), size=10.0)
+    vertices = TextPath((0, 0), line, prop=font).vertices
+    return 0.1 * vertices[:, 0].max() if len(vertices) else 0.0
 
 
 # Legend -------------------------------------------------------------------------------
@@ -265,34 +297,84 @@ def place_legend(ax):
         return None
     order = sorted(range(len(labels)), key=lambda k: _rank(handles[k], labels[k]))
     handles, labels = [handles[k] for k in order], [labels[k] for k in order]
-    size = _font_size("legend.fontsize")
-    room = 0.62 * 72.0 * unit_in_inches(ax)[0]
-    width, _ = _legend_size(labels, size)
-    size = _fitted(size, width, max(room, 90.0))
-    strip_top = _MARGIN if _lowest_strip(ax) < 0.0 else 0.0
-    width, height = (
-        length / (72.0 * unit)
-        for length, unit in zip(
-            _legend_size(labels, size), unit_in_inches(ax), strict=True
-        )
-    )
+    full_size = _font_size("legend.fontsize")
+    wordings = _wordings(labels)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    floor = -_MARGIN if _lowest_strip(ax) == 0.0 else 0.0
     points = _drawn_points(ax)
-    box = {"handles": handles, "labels": labels, "fontsize": size}
-    if _is_free(points, left, left + width, top - height, top):
-        return ax.legend(loc="upper left", **box)
-    floor = strip_top - _MARGIN
-    if _is_free(points, right - width, right, floor, floor + height):
-        lift = (floor - bottom) / (top - bottom)
-        return ax.legend(
-            loc="lower right", bbox_to_anchor=(0, lift, 1, 1 - lift), **box
+    units = 72.0 * np.array(unit_in_inches(ax))
+    for scale in _LEGEND_SCALES:
+        size = _scaled(full_size, scale)
+        for texts, extents in wordings:
+            width, height = _legend_size(extents, size) / units
+            if _is_free(points, left, left + width, top - height, top):
+                return _legend(ax, handles, texts, size)
+            if _is_free(points, right - width, right, floor, floor + height):
+                lift = (floor - bottom) / (top - bottom)
+                anchor = (0, lift, 1, 1 - lift)
+                return _legend(
+                    ax, handles, texts, size, loc="lower right", bbox_to_anchor=anchor
+                )
+    texts, size, n_columns, headroom = _headroom(ax, wordings, full_size)
+    ax.set_ylim(bottom, 1.0 + headroom)
+    return _legend(ax, handles, texts, size, ncols=n_columns)
+
+
+def _headroom(ax, wordings, full_size):
+    """Wording, size and columns of a legend above the unit square, and its height.
+
+    One that fits and leaves the square most of its size, with the largest letters.
+    """
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    before = unit_in_inches(ax)[1]
+    found = []
+    for scale in (*_LEGEND_SCALES, *_SMALLER_SCALES):
+        size = _scaled(full_size, scale)
+        for texts, extents in wordings:
+            for n_columns in range(1, len(texts) + 1):
+                columns = np.array_split(extents, n_columns)
+                lengths = np.array([_legend_size(part, size) for part in columns])
+                width, height = lengths[:, 0].sum() / 72.0, lengths[:, 1].max() / 72.0
+                # More height makes the unit smaller, and the legend higher in units.
+                for _ in range(5):
+                    unit = unit_in_inches(ax)[1]
+                    ax.set_ylim(bottom, 1.0 + height / unit)
+                ax.set_ylim(bottom, top)
+                fit = min(unit * (right - left) / width, 1.0)
+                choice = (texts, size, n_columns, height / unit)
+                found.append((fit, min(unit / before, 0.75), scale, choice))
+    return max(found, key=lambda entry: entry[:3])[3]
+
+
+def _legend(ax, handles, labels, size, **place):
+    return ax.legend(
+        handles,
+        labels,
+        fontsize=size,
+        borderpad=_BORDER_PAD,
+        borderaxespad=_BORDER_AXES_PAD,
+        **{"loc": "upper left", **_SPACING, **place},
+    )
+
+
+def _scaled(size, scale):
+    return max(scale * size, min(size, _SMALLEST_FONT))
+
+
+def _wordings(labels):
+    """The labels, and with what is in brackets on a second line, and their extents.
+
+    Those are the width of the longest line at a size of one point, and the number of
+    lines.
+    """
+    broken = [_BRACKETS.sub("\\1\n\\2", label) for label in labels]
+    return [
+        (
+            texts,
+            np.array([(text_width(t, 1.0), t.count("\n") + 1) for t in texts]),
         )
-    # More height makes the unit smaller, and the legend higher in units.
-    for _ in range(4):
-        unit = unit_in_inches(ax)[1]
-        height = _legend_size(labels, size)[1] / (72.0 * unit)
-        ax.set_ylim(bottom, 1.0 + height)
-    return ax.legend(loc="upper left", **box)
+        for texts in (labels, broken)
+    ]
 
 
 def _rank(handle, label):
@@ -302,27 +384,13 @@ def _rank(handle, label):
     return 1 if "band" in label or "interval" in label or "sd" in label else 0
 
 
-def _legend_size(labels, size):
+def _legend_size(extents, size):
     """Width and height in points, with the distance to the axes."""
-    from matplotlib import rcParams
-
-    rc = {
-        name: rcParams[f"legend.{name}"] * size
-        for name in (
-            "handlelength",
-            "handletextpad",
-            "borderpad",
-            "borderaxespad",
-            "labelspacing",
-        )
-    }
-    frame = 2.0 * (rc["borderpad"] + rc["borderaxespad"])
-    text = max(text_width(label, size) for label in labels)
-    n_lines = sum(label.count("\n") + 1 for label in labels)
-    height = 1.25 * size * n_lines + rc["labelspacing"] * (len(labels) - 1)
-    return 1.05 * text + rc["handlelength"] + rc[
-        "handletextpad"
-    ] + frame, height + frame
+    around = 2.0 * (_BORDER_PAD + _BORDER_AXES_PAD)
+    width = 1.05 * extents[:, 0].max() + _SPACING["handlelength"]
+    width += _SPACING["handletextpad"]
+    height = 1.25 * extents[:, 1].sum() + _SPACING["labelspacing"] * (len(extents) - 1)
+    return size * (np.array([width, height]) + around)
 
 
 def _drawn_points(ax):
@@ -364,6 +432,7 @@ def place_panel_legends(axes, own_figure):
     top = max(ax.get_ylim()[1] for ax in axes)
     for ax in axes:
         ax.set_ylim(bottom, top)
+        set_ticks(ax)
     if own_figure and shared:
         axes[0].figure.legend(
             shared.values(),
@@ -380,7 +449,7 @@ def panels(n_panels):
 
     n_columns = n_panels if n_panels <= 4 else int(np.ceil(np.sqrt(n_panels)))
     n_rows = -(-n_panels // n_columns)
-    figure, axes = plt.subplots(
+    _, axes = plt.subplots(
         n_rows,
         n_columns,
         squeeze=False,

@@ -46,7 +46,7 @@ KINDS = ("smooth", "binned", "isotonic")
 STRIPS = ("density", "outcome")
 SCORES = ("brier", "log")
 _ERROR_NAMES = {"smooth": "smECE", "binned": "ECE", "isotonic": "MCB"}
-_STRIP_HEIGHT, _STRIPS_HEIGHT = 0.1, 0.3
+_STRIP_HEIGHT, _STRIPS_HEIGHT = 0.09, 0.25
 
 
 @dataclass(frozen=True)
@@ -305,6 +305,7 @@ class ReliabilityDisplay:
         self._keep(drawn)
         drawing.arrange(ax, *self._axis_labels())
         drawing.place_legend(ax)
+        drawing.set_ticks(ax)
         if (
             len(curves) == 1
             and drawn[0]["density_"]
@@ -699,8 +700,8 @@ class ReliabilityDisplay:
         ref_line : bool, default=True
             Draw the diagonal of perfect calibration.
         curve_kwargs : dict or list of dict, default=None
-            Keyword arguments of the folds' lines; a list gives each fold its own, and an
-            entry in the legend.
+            Keyword arguments of the folds' lines; a list gives each fold its own,
+            and an entry in the legend.
         strip : {"density", "outcome"} or None, default="density"
             Strip below the diagram: the density of the forecasts, or of those with and
             without the event back to back.
@@ -818,13 +819,11 @@ class ReliabilityDisplay:
         return own if name is None else f"{name}, {own}"
 
     def _label(self, curve, name, look):
-        lines = [] if name is None else [name]
         if not isinstance(self.kind, str):
-            map_name = type(self.kind).__name__
-            lines.append(f"({map_name})" if lines else map_name)
+            text = type(self.kind).__name__
         elif look.decomposition is not None and curve.decomposition is not None:
             parts = curve.decomposition[look.decomposition]
-            lines.append(
+            text = (
                 f"MCB {parts.miscalibration:.3f}, DSC {parts.discrimination:.3f}, "
                 f"UNC {parts.uncertainty:.3f}"
             )
@@ -834,8 +833,9 @@ class ReliabilityDisplay:
             if curve.error_interval is not None:
                 low, high = curve.error_interval
                 text += f" [{low:.{digits}f}, {high:.{digits}f}]"
-            lines.append(text)
-        return "\n".join(lines) if lines else None
+        else:
+            return name
+        return text if name is None else f"{name} ({text})"
 
     def _axis_labels(self):
         if self.multiclass == "confidence":
@@ -874,7 +874,7 @@ class ReliabilityDisplay:
             else:
                 artist = drawing.draw_band(ax, band, color, True, smooth)
             parts["consistency_"] = artist
-            text = f"{level} consistency band\n(if calibrated)"
+            text = f"{level} consistency band (if calibrated)"
             drawing.draw_label_of_band(ax, text, True)
         parts["density_"] = self._draw_strip(ax, curve, color, look, height)
         return parts
@@ -906,12 +906,11 @@ class ReliabilityDisplay:
             drawn.append(self._draw(ax, curve, label, {**default, **style}, shown, 0.0))
         color = "0.5" if own_styles else drawn[0]["line_"].get_color()
         at, mean, deviation = self.mean_curve
-        lines = [] if name is None or own_styles else [str(name)]
+        label = "Mean" if name is None or own_styles else str(name)
         errors = self.calibration_error
         if isinstance(self.kind, str) and errors is not None and errors[0] is not None:
             error = _ERROR_NAMES[self.kind]
-            lines.append(f"{error} = {np.mean(errors):.3f} ± {np.std(errors):.3f}")
-        label = "\n".join(lines) if lines else "Mean of the folds"
+            label += f" ({error} = {np.mean(errors):.3f} ± {np.std(errors):.3f})"
         (self.mean_line_,) = ax.plot(
             at, mean, color=color, linewidth=2.2, zorder=2.5, label=label
         )

@@ -57,14 +57,16 @@ class ReliabilityCurve:
 def smooth_curve(problem, n_nodes=None):
     """Kernel regression of the outcome at the bandwidth of smECE, which is its error.
 
-    The curve has no points where the kernel covers less than half a row's worth of
-    forecasts. `n_nodes` intervals of [0, 1] are used, by default a few per bandwidth.
+    The curve has no points beyond the forecasts, and none where the kernel covers less
+    than half a row's worth of them. `n_nodes` intervals of [0, 1] are used, by default
+    a few per bandwidth.
     """
     error = smooth_fixed_point(problem, "linear")
     bandwidth = max(error, _SMALLEST_BANDWIDTH)
     n_cells = n_cells_for(bandwidth, 1.0)
     events, rows = MomentGrid(n_cells), MomentGrid(n_cells)
     squares = total = 0.0
+    low, high = problem.forecast.min(), problem.forecast.max()
     for outcome, forecast, weight in problem.chunks(CHUNK):
         if weight is None:
             weight = np.ones_like(forecast)
@@ -80,7 +82,8 @@ def smooth_curve(problem, n_nodes=None):
     event_density = events.spectrum().values(bandwidth, n_nodes) / total
     n_effective = total * total / squares
     # The kernel's mass at a node in rows: its density there over its peak density.
-    covered = density * n_effective * bandwidth * np.sqrt(2.0 * np.pi) >= 0.5
+    covered = (nodes > low - 1.0 / n_nodes) & (nodes < high + 1.0 / n_nodes)
+    covered &= density * n_effective * bandwidth * np.sqrt(2.0 * np.pi) >= 0.5
     rate = np.clip(event_density[covered] / density[covered], 0.0, 1.0)
     squared = _squared_kernel(spectrum, bandwidth, nodes)[covered] / total
     n_rows = n_effective * density[covered] ** 2 / squared
