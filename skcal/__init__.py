@@ -16,6 +16,11 @@ from skcal.divergences import (
     Lp,
     SquaredEuclidean,
 )
+from skcal.inference import (
+    bootstrap_interval,
+    calibrated_reference,
+    compare_calibration,
+)
 from skcal.metrics import (
     VariationalECE,
     VariationalECEResult,
@@ -84,6 +89,9 @@ __all__ = [
     "VariationalECEResult",
     "VectorScaling",
     "binned_ece",
+    "bootstrap_interval",
+    "calibrated_reference",
+    "compare_calibration",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",

@@ -32,7 +32,8 @@ from skcal.inference._bands import (
     map_band,
     smooth_band,
 )
-from skcal.metrics._binned import STRATEGIES, number_of_bins
+from skcal.inference._bootstrap import bootstrap_interval
+from skcal.metrics._binned import STRATEGIES, binned_ece, number_of_bins
 from skcal.metrics._corp import isotonic_curve
 from skcal.metrics._curve import (
     Bins,
@@ -41,6 +42,7 @@ from skcal.metrics._curve import (
     recalibrated_curve,
     smooth_curve,
 )
+from skcal.metrics._smooth import smooth_ece
 
 KINDS = ("smooth", "binned", "isotonic")
 STRIPS = ("density", "outcome")
@@ -1004,6 +1006,7 @@ class _Recipe(NamedTuple):
         """Everything that is drawn of one problem."""
         # An invalid number of bins is refused whatever the kind.
         n_bins = number_of_bins(self.n_bins, problem)
+        shared = bins is not None
         kind, resampling, edges = self.kind, self.resampling, None
         if kind == "smooth":
             curve, band_of = smooth_curve(problem, n_nodes), smooth_band
@@ -1023,6 +1026,7 @@ class _Recipe(NamedTuple):
             for band in self.bands
         }
         return _Curve(
+            error_interval=self._interval(problem, n_bins, shared),
             prob_true=curve.prob_true,
             prob_pred=curve.prob_pred,
             y_prob=problem.forecast,
@@ -1035,6 +1039,29 @@ class _Recipe(NamedTuple):
             decomposition=curve.split,
             **bands,
         )
+
+    def _interval(self, problem, n_bins, shared):
+        """Interval of the error in the legend, where there is one."""
+        if "confidence" not in self.bands or shared:
+            return None
+        if self.kind == "smooth":
+            measure, params = smooth_ece, {}
+        elif self.kind == "binned":
+            measure, params = (
+                binned_ece,
+                {"n_bins": n_bins, "strategy": self.strategy},
+            )
+        else:
+            return None
+        result = bootstrap_interval(
+            measure,
+            np.asarray(problem.outcome, dtype=np.intp),
+            problem.forecast,
+            sample_weight=problem.weight,
+            **self.resampling._asdict(),
+            **params,
+        )
+        return result.low, result.high
 
 
 def _check_kind(kind):
