@@ -16,6 +16,7 @@ from skcal._core.replicates import N_MOMENTS, chebyshev_moments
 _WEIGHT_RATIO = 1.25
 _FEW_WEIGHTS = 32
 _WEIGHT_CLASSES = 42
+_MANY_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,19 @@ class Categories:
         -------
         counts : ndarray of shape (n_resamples, n_categories)
         """
-        counts = np.empty((n_resamples, self.n_rows.size))
+        counts = np.zeros((n_resamples, self.n_rows.size))
         for stratum in np.unique(self.stratum):
             inside = np.flatnonzero(self.stratum == stratum)
             n_rows = self.n_rows[inside]
             total = int(n_rows.sum())
-            counts[:, inside] = rng.multinomial(total, n_rows / total, n_resamples)
+            if total > _MANY_ROWS * inside.size:
+                counts[:, inside] = rng.multinomial(total, n_rows / total, n_resamples)
+                continue
+            # Few rows a category: faster to draw each of them.
+            category = np.repeat(inside, n_rows)
+            for replicate in counts:
+                drawn = category[rng.integers(total, size=total)]
+                replicate += np.bincount(drawn, minlength=replicate.size)
         return counts
 
     def calibrated_counts(self, n_resamples, rng):
