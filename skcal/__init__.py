@@ -5,6 +5,7 @@ from skcal.accumulators import (
     SmoothECEAccumulator,
 )
 from skcal.displays import (
+    CalibrationErrorDisplay,
     ReliabilityDisplay,
 )
 from skcal.divergences import (
@@ -71,6 +72,7 @@ __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
+    "CalibrationErrorDisplay",
     "DirichletCalibration",
     "Divergence",
     "EnsembleTemperatureScaling",

@@ -751,7 +751,7 @@ class ReliabilityDisplay:
             Resampling(confidence_level, n_resamples, random_state),
         )
         recipe.check()
-        _check_cv_results(cv_results, X)
+        check_cv_results(cv_results, X)
         problems = []
         for estimator, rows in zip(
             cv_results["estimator"], cv_results["indices"]["test"], strict=True
@@ -1089,7 +1089,7 @@ def _bands(band, kind):
     return BANDS if band == "both" else (band,)
 
 
-def _check_cv_results(cv_results, X):
+def check_cv_results(cv_results, X):
     if not {"estimator", "indices"} <= set(cv_results):
         raise ValueError(
             "cv_results must have the keys 'estimator' and 'indices'. Got "
