@@ -5,6 +5,7 @@ from skcal.accumulators import (
     SmoothECEAccumulator,
 )
 from skcal.displays import (
+    CalibrationErrorDisplay,
     ReliabilityDisplay,
 )
 from skcal.divergences import (
@@ -15,6 +16,15 @@ from skcal.divergences import (
     LInf,
     Lp,
     SquaredEuclidean,
+)
+from skcal.inference import (
+    bootstrap_interval,
+    calibrated_reference,
+    compare_calibration,
+    rank_ece_sample_size,
+    rank_ece_test,
+    rank_ece_upper_bound,
+    skce_test,
 )
 from skcal.metrics import (
     VariationalECE,
@@ -44,6 +54,9 @@ from skcal.recalibration import (
     TemperatureScaling,
     VectorScaling,
 )
+from skcal.report import (
+    calibration_report,
+)
 from skcal.scorers import (
     neg_binned_ece_scorer,
     neg_rank_ece_scorer,
@@ -59,6 +72,7 @@ __all__ = [
     "BetaCalibration",
     "BinnedECEAccumulator",
     "BoostedTemperatureScaling",
+    "CalibrationErrorDisplay",
     "DirichletCalibration",
     "Divergence",
     "EnsembleTemperatureScaling",
@@ -84,12 +98,20 @@ __all__ = [
     "VariationalECEResult",
     "VectorScaling",
     "binned_ece",
+    "bootstrap_interval",
+    "calibrated_reference",
+    "calibration_report",
+    "compare_calibration",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
     "neg_variational_ece_scorer",
     "plugin_ece",
     "rank_ece",
+    "rank_ece_sample_size",
+    "rank_ece_test",
+    "rank_ece_upper_bound",
+    "skce_test",
     "smooth_ece",
     "variational_ece",
 ]

@@ -123,6 +123,15 @@ def check_positive(name, value, kind=Real):
         raise ValueError(f"{name} must be a positive {noun}. Got {name}={value!r}.")
 
 
+def check_fraction(name, value):
+    """Refuse what is no number strictly between 0 and 1."""
+    valid = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not (valid and 0 < value < 1):
+        raise ValueError(
+            f"{name} must be a number between 0 and 1. Got {name}={value!r}."
+        )
+
+
 def check_predictions(
     y_true,
     y_proba,
@@ -172,7 +181,7 @@ def check_predictions(
             "Found input variables with inconsistent numbers of samples: "
             f"y_true has {y.shape[0]} and y_proba {proba.shape[0]}."
         )
-    weight = _check_weight(sample_weight, y.shape[0], allow_zero_weight)
+    weight = check_weight(sample_weight, y.shape[0], allow_zero_weight)
     if labels is not None:
         labels = _check_known_labels(labels, proba)
     if proba.ndim == 2 and proba.shape[1] > 2:
@@ -343,7 +352,8 @@ def _numbers_from_objects(values, array, name):
 # Weights ------------------------------------------------------------------------------
 
 
-def _check_weight(sample_weight, n_samples, allow_zero_weight):
+def check_weight(sample_weight, n_samples, allow_zero_weight=False):
+    """Checked weights, or None."""
     if sample_weight is None:
         return None
     weight = _as_real_array(sample_weight, "sample_weight")
@@ -386,12 +396,12 @@ def _check_weight(sample_weight, n_samples, allow_zero_weight):
 # Groups -------------------------------------------------------------------------------
 
 
-def check_groups(groups, n_samples):
+def check_groups(groups, n_samples, name="groups"):
     """Groups of the rows, as an array of sortable values."""
-    groups = _check_labels_array(groups, "groups")
+    groups = _check_labels_array(groups, name)
     if groups.shape[0] != n_samples:
         raise ValueError(
-            "Found input variables with inconsistent numbers of samples: groups has "
+            f"Found input variables with inconsistent numbers of samples: {name} has "
             f"{groups.shape[0]} and y_proba {n_samples}."
         )
     return groups

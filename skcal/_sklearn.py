@@ -2,6 +2,7 @@
 
 from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _BaseScorer
+from sklearn.utils import _safe_indexing
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -11,7 +12,11 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils._response import _get_response_values
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_feature_names_in, _check_method_params
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_method_params,
+    _num_samples,
+)
 
 __all__ = [
     "HasMethods",
@@ -22,6 +27,8 @@ __all__ = [
     "_check_method_params",
     "_fit_context",
     "_get_response_values",
+    "_num_samples",
+    "_safe_indexing",
     "_safe_split",
     "check_matplotlib_support",
     "validate_params",

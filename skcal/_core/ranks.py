@@ -1,4 +1,6 @@
-"""Products of neighbours in rank, with ties."""
+"""Products of neighbours in rank, with ties, and their moments under calibration."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,3 +52,84 @@ def mean_lagged_dot(values, n_neighbors):
     for lag in range(1, n_neighbors + 1):
         total += np.dot(values[:-lag], values[lag:])
     return total / n_neighbors
+
+
+class TieBlocks(NamedTuple):
+    """Rows gathered by equal forecasts, in ascending order.
+
+    Attributes
+    ----------
+    forecast : ndarray of shape (n_blocks,)
+        The distinct forecasts.
+    size, events : ndarray of shape (n_blocks,)
+        Number of rows and of those with outcome 1, as int64.
+    """
+
+    forecast: np.ndarray
+    size: np.ndarray
+    events: np.ndarray
+
+
+def tie_blocks(outcome, forecast):
+    """Gather rows by equal forecasts: the same for any order of the rows."""
+    order = np.argsort(forecast)
+    forecast = np.take(forecast, order).astype(np.float64, copy=False)
+    outcome = np.take(outcome, order).astype(np.int64, copy=False)
+    start = np.concatenate(([0], np.flatnonzero(forecast[1:] != forecast[:-1]) + 1))
+    size = np.diff(start, append=forecast.size)
+    return TieBlocks(forecast[start], size, np.add.reduceat(outcome, start))
+
+
+def block_products(events, size, forecast):
+    """Sum of products of neighbours, expected over the orders of tied rows.
+
+    What `lagged_products` gives at lag 1, for any number of samples which share their
+    forecasts.
+
+    Parameters
+    ----------
+    events : ndarray of shape (..., n_blocks)
+        Rows with outcome 1 in every block of tied forecasts.
+    size, forecast : ndarray of shape (n_blocks,)
+    """
+    tied = size > 1
+    any_tied = tied.any()
+    mean = (events / size if any_tied else events) - forecast
+    total = np.einsum("...i,...i->...", mean[..., :-1], mean[..., 1:])
+    if any_tied:
+        size, forecast, events = size[tied], forecast[tied], events[..., tied]
+        square = events * (1.0 - 2.0 * forecast) + size * forecast**2
+        # ((sum W)^2 - sum W^2) / m
+        mean = mean[..., tied]
+        total += (size * mean * mean - square / size).sum(axis=-1)
+    return total
+
+
+def null_moments(size, forecast):
+    """Variance and third central moment of `block_products` under calibration.
+
+    Exact, given the forecasts: the products of two different pairs of rows are
+    uncorrelated, and products of three have a mean other than zero only where the three
+    are the same or form a triangle, which needs tied rows.
+
+    Parameters
+    ----------
+    size, forecast : ndarray of shape (n_blocks,)
+
+    Returns
+    -------
+    variance, third : float
+    """
+    spread = forecast * (1.0 - forecast)
+    skew = spread * (1.0 - 2.0 * forecast)
+    inside = (size - 1.0) / size
+    per_row, skew_per_row = spread / size, skew / size**2
+    variance = 2.0 * inside @ spread**2 + per_row[:-1] @ per_row[1:]
+    triangle = inside * spread**2 / size
+    third = (
+        4.0 * (inside / size) @ skew**2
+        + skew_per_row[:-1] @ skew_per_row[1:]
+        + 8.0 * (inside * np.maximum(size - 2.0, 0.0) / size) @ spread**3
+        + 6.0 * (triangle[:-1] @ per_row[1:] + triangle[1:] @ per_row[:-1])
+    )
+    return float(variance), float(third)

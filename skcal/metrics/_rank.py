@@ -110,9 +110,7 @@ def rank_ece(
                 f"{n_samples}."
             )
         if ties == "random":
-            total = mean_lagged_dot(
-                _randomly_ranked(problem, random_state), n_neighbors
-            )
+            total = mean_lagged_dot(randomly_ranked(problem, random_state), n_neighbors)
         else:
             total = lagged_products(problem.outcome, problem.forecast, n_neighbors)
         return total / n_samples
@@ -122,7 +120,7 @@ def rank_ece(
     )
 
 
-def _randomly_ranked(problem, random_state):
+def randomly_ranked(problem, random_state):
     """Residuals by rank, ties in an order that depends on the seed and rows only."""
     outcome, forecast, _ = problem.as_float64()
     order = canonical_order(forecast, outcome)

@@ -420,6 +420,8 @@ class VariationalECEResult:
     over, under : float or None
         `value` with the errors of one direction only; they add up to the whole. None
         with three or more classes, unless ``multiclass="confidence"``.
+    over_standard_error, under_standard_error : float or None
+        Their standard errors.
     risk : float or None
         Mean loss of the forecasts, for divergences of a proper loss (Brier, log loss).
     refinement : float or None
@@ -457,6 +459,8 @@ class VariationalECEResult:
     standard_error: float
     over: float | None
     under: float | None
+    over_standard_error: float | None
+    under_standard_error: float | None
     risk: float | None
     refinement: float | None
     fold_values: np.ndarray = field(repr=False)
@@ -731,6 +735,8 @@ class _Estimates(NamedTuple):
     standard_error: float
     over: float | None
     under: float | None
+    over_standard_error: float | None
+    under_standard_error: float | None
     risk: float | None
     refinement: float | None
     fold_values: np.ndarray
@@ -754,13 +760,20 @@ def _estimates(divergence, problems, recalibrated, rows, sums, anchor, direction
                 total = per_row.setdefault(key, np.zeros(rows.shape[0]))
                 total[start : start + _CHUNK] += values / len(problems)
     mean = {key: sums.mean(values) for key, values in per_row.items()}
+    spread = {
+        key: sums.standard_error(per_row[key])
+        for key in ("value", *DIRECTIONS)
+        if key in per_row
+    }
     return _Estimates(
         value=mean["value"],
         plugin=mean["plugin"],
         midpoint=0.5 * (mean["value"] + mean["plugin"]),
-        standard_error=sums.standard_error(per_row["value"]),
+        standard_error=spread["value"],
         over=mean.get("over"),
         under=mean.get("under"),
+        over_standard_error=spread.get("over"),
+        under_standard_error=spread.get("under"),
         risk=mean.get("risk"),
         refinement=mean.get("refinement"),
         fold_values=sums.fold_means(per_row["value"]),

@@ -1,0 +1,201 @@
+"""How often tests of calibration reject what is calibrated, and what is not.
+
+    python examples/benchmarks/power_tests.py          # 100 samples per figure, print
+    python examples/benchmarks/power_tests.py --full   # 2,000 samples
+    python examples/benchmarks/power_tests.py --save   # and keep table and figure
+
+The settings of section 5.2 and appendix A.3 of Chatterjee and Barber (2026), figures 5
+and A.4 to A.6: forecasts are Beta(rho, 1 - rho), the outcome has the probability g(f),
+the level is 5 %. SKCE is the test of Widmann et al. (2019) with all pairs of rows (U),
+by Monte Carlo unless another method is named, or with disjoint pairs (L). Resamples are
+few here, 99 for SKCE as in the paper and 199 for rankECE. Takes a minute, with --full
+20 minutes.
+"""
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from skcal import rank_ece_test, skce_test
+
+HERE = Path(__file__).parent
+RESULT = HERE / "results" / "power_tests.txt"
+FIGURE = HERE.parents[1] / "docs" / "images" / "power_tests.png"
+
+LEVEL = 0.05
+SIZES = (50, 100, 200, 500)
+RHOS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+def calibrated(f):
+    return f
+
+
+def fourth_power(f):
+    return f - f**4
+
+
+def fifteenth_power(f):
+    return f - f**15
+
+
+def zigzag(f):
+    """Held within [0, 1], which the paper's formula leaves."""
+    return np.clip(f + 0.25 * np.sign(np.sin(10 * np.pi * f)), 0, 1)
+
+
+# Title, curve, the rho of the panel over sizes, the sizes of those over rho.
+SETTINGS = [
+    ("Calibrated", calibrated, 0.3, (100,)),
+    ("g(f) = f - f^4", fourth_power, 0.15, (100,)),
+    ("g(f) = f - f^15", fifteenth_power, 0.3, (100, 200)),
+    ("g(f) = f + sign(sin(10 pi f)) / 4", zigzag, 0.3, (100, 200)),
+]
+skce_all = partial(skce_test, n_resamples=99)
+skce_linear = partial(skce_test, estimator="linear")
+TESTS = {
+    "rankECE asymptotic": partial(rank_ece_test, method="asymptotic"),
+    "rankECE plug-in variance": partial(
+        rank_ece_test, method="asymptotic", variance="plug-in"
+    ),
+    "rankECE finite-sample": partial(rank_ece_test, method="finite-sample"),
+    "rankECE Monte Carlo": partial(
+        rank_ece_test, method="monte-carlo", n_resamples=199
+    ),
+    "SKCE-U Gaussian": skce_all,
+    "SKCE-U Laplacian": partial(skce_all, kernel="laplacian"),
+    "SKCE-U Gauss., multiplier": partial(skce_all, method="multiplier"),
+    "SKCE-L Gaussian": skce_linear,
+    "SKCE-L Laplacian": partial(skce_linear, kernel="laplacian"),
+}
+TIMED = (100, 500, 2_000)
+# Label in the figure, colour, marker.
+SHOWN = {
+    "rankECE asymptotic": ("rankECE, asymptotic", "tab:red", "o"),
+    "rankECE Monte Carlo": ("rankECE, Monte Carlo", "tab:orange", "v"),
+    "rankECE finite-sample": ("rankECE, finite-sample", "tab:purple", "D"),
+    "SKCE-U Gaussian": ("SKCE, all pairs", "tab:blue", "s"),
+    "SKCE-L Gaussian": ("SKCE, disjoint pairs", "tab:green", "^"),
+}
+
+
+def draw_sample(rng, curve, rho, n):
+    f = rng.beta(rho, 1 - rho, size=n)
+    return rng.uniform(size=n) < curve(f), f
+
+
+def rejections(curve, rho, n, n_draws):
+    """Share of samples that each test rejects."""
+    rng = np.random.default_rng([n, round(100 * rho)])
+    counts = np.zeros(len(TESTS))
+    for k in range(n_draws):
+        y, f = draw_sample(rng, curve, rho, n)
+        counts += [
+            test(y, f, random_state=k).pvalue <= LEVEL for test in TESTS.values()
+        ]
+    return counts / n_draws
+
+
+def panels(n_draws):
+    """Each panel's title, the name and values of its axis, and its rates."""
+    for title, curve, rho, sizes in SETTINGS:
+        rates = [rejections(curve, rho, n, n_draws) for n in SIZES]
+        yield f"{title}, rho = {rho}", "rows", SIZES, np.array(rates).T
+        for n in sizes:
+            rates = [rejections(curve, r, n, n_draws) for r in RHOS]
+            yield f"{title}, {n} rows", "rho", RHOS, np.array(rates).T
+
+
+def running_times():
+    """Median seconds of a test, rho = 0.5, by number of rows."""
+    rng = np.random.default_rng(0)
+    times = np.empty((len(TESTS), len(TIMED)))
+    for j, n in enumerate(TIMED):
+        y, f = draw_sample(rng, fourth_power, 0.5, n)
+        for i, test in enumerate(TESTS.values()):
+            test(y, f)
+            runs = []
+            while len(runs) < 5 or (sum(runs) < 0.2 and len(runs) < 50):
+                start = time.process_time()
+                test(y, f)
+                runs.append(time.process_time() - start)
+            times[i, j] = np.median(runs)
+    return times
+
+
+def table(results, times, n_draws):
+    yield (
+        f"Rejected at the level of {LEVEL:.0%}, in % of {n_draws:,} samples, +- the "
+        "binomial standard error\n"
+    )
+    for title, axis, values, rates in results:
+        yield title
+        yield f"{axis:<26}" + "".join(f"{value:>14}" for value in values)
+        for name, row in zip(TESTS, rates, strict=True):
+            errors = np.sqrt(row * (1 - row) / n_draws)
+            cells = (
+                f"{100 * rate:.1f} +- {100 * error:.1f}"
+                for rate, error in zip(row, errors, strict=True)
+            )
+            yield f"{name:<26}" + "".join(f"{cell:>14}" for cell in cells)
+        yield ""
+    yield "Time, in multiples of the asymptotic rankECE test's"
+    yield f"{'rows':<26}" + "".join(f"{n:>14,}" for n in TIMED)
+    for name, row in zip(TESTS, times, strict=True):
+        ratios = row / times[0]
+        yield f"{name:<26}" + "".join(f"{ratio:>14.1f}" for ratio in ratios)
+
+
+def draw(results, times):
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(2, 5, figsize=(14, 6), layout="constrained")
+    axes = axes.T.ravel()
+    names = list(TESTS)
+    shown = [panel for panel in results if not panel[0].endswith("200 rows")]
+    for ax, (title, axis, values, rates) in zip(axes, shown, strict=False):
+        ax.axhline(LEVEL, color="0.5", linestyle=":")
+        for name, (label, color, marker) in SHOWN.items():
+            style = {"color": color, "marker": marker, "markersize": 4}
+            ax.plot(values, rates[names.index(name)], label=label, **style)
+        name, _, setting = title.rpartition(", ")
+        ax.set_title(f"{name}\n{setting}", fontsize=10)
+        ax.set_xlabel(axis.capitalize() if axis == "rows" else axis)
+        if axis == "rows":
+            ax.set_xscale("log")
+            ax.set_xticks(SIZES, [str(n) for n in SIZES])
+            ax.minorticks_off()
+        ax.set_ylim(0, 0.12 if title.startswith("Calibrated") else 1.02)
+    for ax in axes[:2]:
+        ax.set_ylabel("Share rejected")
+    clock = axes[len(shown)]
+    for name, (_, color, marker) in SHOWN.items():
+        row = 1000 * times[names.index(name)]
+        clock.plot(TIMED, row, color=color, marker=marker, markersize=4)
+    clock.set(xscale="log", yscale="log", xlabel="Rows", ylabel="Milliseconds")
+    clock.set_title("Time", fontsize=10)
+    axes[-1].axis("off")
+    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center", frameon=False)
+    return fig
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="2,000 samples, not 100")
+    parser.add_argument(
+        "--save", action="store_true", help=f"write {RESULT.name} and {FIGURE.name}"
+    )
+    options = parser.parse_args()
+    n_draws = 2_000 if options.full else 100
+    results = list(panels(n_draws))
+    times = running_times()
+    text = "\n".join(table(results, times, n_draws)).rstrip() + "\n"
+    print(text)
+    if options.save:
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text(text)
+        FIGURE.parent.mkdir(exist_ok=True)
+        draw(results, times).savefig(FIGURE, dpi=110)
