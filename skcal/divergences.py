@@ -44,6 +44,9 @@ class Divergence:
     ----------
     name : str
         Key of its results; the class's name in lower case unless set.
+    has_kink : bool
+        Whether its gradient jumps at the forecast, as a norm's does; False unless set.
+        It is taken into account in standard errors.
 
     See Also
     --------
@@ -63,6 +66,8 @@ class Divergence:
     >>> from skcal import BetaCalibration, variational_ece
     >>> from skcal.divergences import Divergence
     >>> class Overforecast(Divergence):
+    ...     has_kink = True
+    ...
     ...     def value(self, forecast, proba):
     ...         excess = forecast - proba
     ...         return np.where(excess > 0, 2 * excess, -excess)[:, 0]
@@ -81,6 +86,7 @@ class Divergence:
     """
 
     name = None
+    has_kink = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -257,6 +263,7 @@ class Lp(Divergence):
     """
 
     name = "lp"
+    has_kink = True
 
     def __init__(self, p):
         number = isinstance(p, Real) and not isinstance(p, (bool, np.bool_))

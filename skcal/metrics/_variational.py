@@ -32,6 +32,8 @@ DIRECTIONS = ("over", "under")
 ESTIMATES = ("variational", "plugin", "midpoint")
 LEAVE_ONE_OUT = "leave-one-out"
 _CHUNK = 1 << 15
+# Rows and folds that suffice to tell how much the folds' recalibrators differ.
+_COMPARED_ROWS, _COMPARED_FOLDS = 1000, 10
 
 
 def variational_ece(
@@ -232,6 +234,10 @@ class VariationalECE(BaseEstimator):
     Folds are not stratified: balancing them by the outcome biases the estimate upwards.
     Classes that a fold's training rows lack keep their probabilities in it.
 
+    The standard error is that of the rows within their folds [2]_. For norms it is
+    larger where the folds' recalibrators disagree about directions, as they do for
+    calibrated forecasts: the folds' means depend on each other then.
+
     References
     ----------
     .. [1] E. Berta, S. Braun, F. Bach, M. I. Jordan and D. Holzmüller, "V-ECE:
@@ -330,10 +336,12 @@ class VariationalECE(BaseEstimator):
                 f"multiclass={self.multiclass!r}."
             )
         folds = _folds(self.cv, predictions, groups, self.random_state)
+        compared = _compared_rows(folds, divergences)
         recalibrated = _recalibrated(
             self._recalibrator(),
             problems,
             folds,
+            compared,
             leave_one_out=isinstance(self.cv, str),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -343,11 +351,17 @@ class VariationalECE(BaseEstimator):
         sums = _Sums(rows, sizes, problems[0].weight, groups)
         parts = {
             divergence.name: _estimates(
-                divergence, problems, recalibrated, rows, sums, anchor, self.direction
+                _Valued(divergence, anchor, self.direction),
+                recalibrated,
+                rows,
+                compared,
+                sums,
             )
             for divergence in divergences
         }
-        shown = [z[:, 0] if z.shape[1] == 1 else z for z in recalibrated]
+        shown = [
+            z[:, 0] if z.shape[1] == 1 else z for z in (r.proba for r in recalibrated)
+        ]
         return VariationalECEResult(
             **self._by_name(parts),
             fold_sizes=np.array(sizes),
@@ -654,28 +668,56 @@ def _as_rows(rows, n_samples):
 # Held-out recalibration ---------------------------------------------------------------
 
 
-def _recalibrated(recalibrator, problems, folds, *, leave_one_out, n_jobs, verbose):
-    """Recalibrated probabilities of each problem, NaN for rows that are in no test."""
+class _Recalibrated(NamedTuple):
+    """What the recalibrators of all folds make of a problem."""
+
+    problem: _Problem
+    proba: np.ndarray  # held out, like the problem's; NaN for rows in no test
+    by_fold: np.ndarray  # of some rows, whatever their fold, by a few folds
+
+
+def _compared_rows(folds, divergences):
+    """Rows on which the folds' recalibrators are compared with each other."""
+    if len(folds) == 1 or not any(divergence.has_kink for divergence in divergences):
+        return np.empty(0, dtype=np.intp)
+    rows = np.concatenate([test for _, test in folds])
+    places = np.linspace(0, rows.shape[0] - 1, min(_COMPARED_ROWS, rows.shape[0]))
+    return rows[places.astype(np.intp)]
+
+
+def _recalibrated(
+    recalibrator, problems, folds, compared, *, leave_one_out, n_jobs, verbose
+):
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+    none = compared[:0]
     with warnings.catch_warnings():
         # A recalibrator that gave up leaves a lower bound that is as valid as any.
         warnings.simplefilter("ignore")
         held_out = parallel(
-            delayed(_fit_and_apply)(recalibrator, problem, train, test, leave_one_out)
+            delayed(_fit_and_apply)(
+                recalibrator,
+                problem,
+                train,
+                test,
+                compared if j < _COMPARED_FOLDS else none,
+                leave_one_out,
+            )
             for problem in problems
-            for train, test in folds
+            for j, (train, test) in enumerate(folds)
         )
     recalibrated = []
     for j, problem in enumerate(problems):
         proba = np.full(problem.proba.shape, np.nan)
         pieces = held_out[j * len(folds) : (j + 1) * len(folds)]
-        for (_, test), piece in zip(folds, pieces, strict=True):
+        for (_, test), (piece, _) in zip(folds, pieces, strict=True):
             proba[test] = piece
-        recalibrated.append(proba)
+        by_fold = np.stack([other for _, other in pieces[:_COMPARED_FOLDS]])
+        recalibrated.append(_Recalibrated(problem, proba, by_fold))
     return recalibrated
 
 
-def _fit_and_apply(recalibrator, problem, train, test, leave_one_out):
+def _fit_and_apply(recalibrator, problem, train, test, compared, leave_one_out):
+    """Recalibrated probabilities of the test's rows, and of those that are compared."""
     weight = None
     if problem.weight is not None:
         train = train[problem.weight[train] > 0.0]
@@ -683,7 +725,8 @@ def _fit_and_apply(recalibrator, problem, train, test, leave_one_out):
         if np.all(weight == 1.0):
             # Recalibrators from elsewhere need not take weights.
             weight = None
-    scores, codes = problem.scores(test), problem.codes[train]
+    scores = problem.scores(np.concatenate([test, compared]))
+    codes = problem.codes[train]
     if not _can_learn(recalibrator, codes):
         proba = scores
     else:
@@ -702,7 +745,9 @@ def _fit_and_apply(recalibrator, problem, train, test, leave_one_out):
         else:
             proba = apply_recalibrator(fitted, problem.classes, False, scores)
         _check_recalibrated(proba, recalibrator)
-    return proba[:, 1:] if problem.proba.shape[1] == 1 else proba
+    if problem.proba.shape[1] == 1:
+        proba = proba[:, 1:]
+    return proba[: test.shape[0]], proba[test.shape[0] :]
 
 
 def _can_learn(recalibrator, codes):
@@ -742,26 +787,18 @@ class _Estimates(NamedTuple):
     fold_values: np.ndarray
 
 
-def _estimates(divergence, problems, recalibrated, rows, sums, anchor, direction):
+def _estimates(valued, recalibrated, rows, compared, sums):
     per_row = {}
-    for problem, proba in zip(problems, recalibrated, strict=True):
+    for problem, proba, _ in recalibrated:
         for start in range(0, rows.shape[0], _CHUNK):
             piece = rows[start : start + _CHUNK]
-            forecast = np.asarray(problem.proba[piece], dtype=np.float64)
-            found = _values(
-                divergence,
-                forecast,
-                proba[piece],
-                problem.outcome(piece),
-                anchor,
-                direction,
-            )
-            for key, values in found.items():
+            for key, values in valued(problem, piece, proba[piece]).items():
                 total = per_row.setdefault(key, np.zeros(rows.shape[0]))
-                total[start : start + _CHUNK] += values / len(problems)
+                total[start : start + _CHUNK] += values / len(recalibrated)
     mean = {key: sums.mean(values) for key, values in per_row.items()}
+    agreement = _fold_covariance(valued, recalibrated, compared)
     spread = {
-        key: sums.standard_error(per_row[key])
+        key: sums.standard_error(per_row[key], agreement.get(key, 0.0))
         for key in ("value", *DIRECTIONS)
         if key in per_row
     }
@@ -780,28 +817,76 @@ def _estimates(divergence, problems, recalibrated, rows, sums, anchor, direction
     )
 
 
-def _values(divergence, forecast, proba, outcome, anchor, direction):
+def _fold_covariance(valued, recalibrated, compared):
+    """Covariance of two folds' means as a share of their variance, by part.
+
+    Where a norm is measured, only the direction of a change counts, and near the
+    forecast chance decides it. A fold's outcomes tip the directions of all other folds
+    to their own side, and so the folds' means go together. If the directions of two
+    folds' recalibrators differ for a share q of the rows, the covariance is q times the
+    variance: with S the sums of residuals of two folds and A that of the others it is
+    E[S S' sign(A + S') sign(A + S)] = 4 E[phi(A)^2], phi the normal density, and q is
+    2 E[Phi(A) Phi(-A)]; the integrals of both over A are the same.
+
+    Directions of vectors turn little by little, which moves the means twice as much for
+    the same difference.
+    """
+    if compared.shape[0] == 0 or not valued.divergence.has_kink:
+        return {}
+    by_fold = {}
+    for problem, _, probas in recalibrated:
+        for j, proba in enumerate(probas):
+            for key, values in valued(problem, compared, proba).items():
+                shape = (len(probas), compared.shape[0])
+                total = by_fold.setdefault(key, np.zeros(shape))
+                total[j] += values / len(recalibrated)
+    problem = recalibrated[0].problem
+    weight = np.ones(compared.shape[0])
+    if problem.weight is not None:
+        weight = problem.weight[compared]
+    signs_only = len(recalibrated) == 1 and problem.proba.shape[1] == 1
+    covariance = {}
+    for key, values in by_fold.items():
+        size = weight @ np.mean(values**2, axis=0)
+        if size > 0.0:
+            # Half the mean square of the differences between pairs.
+            differing = weight @ values.var(axis=0, ddof=1) / size
+            covariance[key] = min(1.0, differing * (0.5 if signs_only else 1.0))
+    return covariance
+
+
+@dataclass(frozen=True)
+class _Valued:
     """What the means are taken of, for each row."""
-    if type(divergence).__module__ != Divergence.__module__:
-        divergence.check(forecast, proba)
-    found = {}
-    if anchor is not None:
-        sides = {
-            "over": _towards(forecast, proba, anchor),
-            "under": _away(forecast, proba, anchor),
-        }
-        for side, projected in sides.items():
-            found[side] = divergence.variational_value(forecast, projected, outcome)
-        proba = sides.get(direction, proba)
-    if direction is not None:
-        found["value"] = found[direction]
-    else:
-        found["value"] = divergence.variational_value(forecast, proba, outcome)
-    found["plugin"] = divergence.value(forecast, proba)
-    if hasattr(divergence, "loss"):
-        found["risk"] = divergence.loss(forecast, outcome)
-        found["refinement"] = divergence.loss(proba, outcome)
-    return found
+
+    divergence: Divergence
+    anchor: float | None
+    direction: str | None
+
+    def __call__(self, problem, rows, proba):
+        divergence, direction = self.divergence, self.direction
+        forecast = np.asarray(problem.proba[rows], dtype=np.float64)
+        outcome = problem.outcome(rows)
+        if type(divergence).__module__ != Divergence.__module__:
+            divergence.check(forecast, proba)
+        found = {}
+        if self.anchor is not None:
+            sides = {
+                "over": _towards(forecast, proba, self.anchor),
+                "under": _away(forecast, proba, self.anchor),
+            }
+            for side, projected in sides.items():
+                found[side] = divergence.variational_value(forecast, projected, outcome)
+            proba = sides.get(direction, proba)
+        if direction is not None:
+            found["value"] = found[direction]
+        else:
+            found["value"] = divergence.variational_value(forecast, proba, outcome)
+        found["plugin"] = divergence.value(forecast, proba)
+        if hasattr(divergence, "loss"):
+            found["risk"] = divergence.loss(forecast, outcome)
+            found["refinement"] = divergence.loss(proba, outcome)
+        return found
 
 
 def _towards(forecast, proba, anchor):
@@ -865,7 +950,21 @@ class _Sums:
         with np.errstate(invalid="ignore"):
             return sums / self.fold_weight
 
-    def standard_error(self, values):
+    def standard_error(self, values, covariance):
+        """Standard error of the mean.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_tested,)
+            Values of the rows.
+        covariance : float
+            Covariance of two folds' means as a share of their variance.
+
+        Returns
+        -------
+        error : float
+            NaN for a single row.
+        """
         counts = np.bincount(self._cluster_fold, minlength=self.n_folds)
         if counts.sum() < 2:
             return np.nan
@@ -880,4 +979,6 @@ class _Sums:
         if self._cluster is not None:
             deviation = np.bincount(self._cluster, deviation)
         variance = deviation**2 @ stretch[self._cluster_fold]
-        return float(np.sqrt(variance) / self.total)
+        # Of K folds of equal weight each goes together with K - 1 others.
+        others = self.total**2 / (self.fold_weight @ self.fold_weight) - 1.0
+        return float(np.sqrt(variance * (1.0 + others * covariance)) / self.total)
