@@ -12,7 +12,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._sklearn import HasMethods, StrOptions, _fit_context
-from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._crossfit import (
     DECISION,
     PROBA,
@@ -27,6 +26,7 @@ from skcal.recalibration._crossfit import (
     split_rows,
 )
 from skcal.recalibration._matrix import MatrixScaling
+from skcal.recalibration._quadratic import QuadraticScaling
 
 
 class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -54,9 +54,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Anything with ``fit(proba, y)`` and ``predict_proba(proba)`` on probabilities of
         shape (n_samples, n_classes); it is cloned. Its parameters `labels` and `input`
         are set, where it has them, to all labels and the scale of the scores; one
-        without `input` is given probabilities. None is :class:`BetaCalibration` for two
-        classes and :class:`MatrixScaling` for more: both correct slope and offset of
-        the logits, as decision functions need and temperature scaling does not, with
+        without `input` is given probabilities. None is :class:`QuadraticScaling` for
+        two classes and :class:`MatrixScaling` for more: both correct slope and offset
+        of the logits, as decision functions need and temperature scaling does not, with
         few enough (effective) parameters for the test rows of one fold.
     cv : int, cross-validation generator or iterable, default=None
         The folds. None is 5, and an integer a
@@ -278,7 +278,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def _recalibrator(self):
         if self.recalibrator is not None:
             return self.recalibrator
-        return BetaCalibration() if self.classes_.shape[0] == 2 else MatrixScaling()
+        return QuadraticScaling() if self.classes_.shape[0] == 2 else MatrixScaling()
 
     def _splits(self, estimator, X, y, split_params):
         """Rows that each classifier is trained on and scores, and whether to average.

@@ -171,7 +171,7 @@ def test_defaults(data, three):
     assert len(model.calibrated_classifiers_) == 5
     for pair in model.calibrated_classifiers_:
         assert isinstance(pair.estimator, LinearSVC)
-        assert isinstance(pair.recalibrator, BetaCalibration)
+        assert isinstance(pair.recalibrator, QuadraticScaling)
     model = RecalibratedClassifierCV(GaussianNB()).fit(*three)
     assert isinstance(model.calibrated_classifiers_[0].recalibrator, MatrixScaling)
 
