@@ -41,6 +41,7 @@ from skcal.recalibration._classifier import RecalibratedClassifierCV
 from skcal.recalibration._crossfit import ProbabilityTransformer
 from skcal.recalibration._matrix import MatrixScaling
 from skcal.recalibration._platt import PlattScaling
+from skcal.recalibration._quadratic import QuadraticScaling
 from skcal.recalibration._temperature import TemperatureScaling
 from tests.common_checks import IdentityRecalibrator
 from tests.recalibration.test_crossfit import Memory, Recorder
