@@ -83,7 +83,7 @@ OURS = {
     "MatrixScaling": Contender(own("MatrixScaling"), kind="multiclass"),
     "DirichletCalibration": Contender(own("DirichletCalibration"), kind="multiclass"),
     "BoostedTemperatureScaling": Contender(own("BoostedTemperatureScaling")),
-    "StackedRecalibrator": Contender(own("StackedRecalibrator")),
+    "StackedRecalibrator": Contender(own("StackedRecalibrator"), max_entries=18_000),
 }
 
 

@@ -95,6 +95,7 @@ class TemperatureScaling(BaseRecalibrator):
     3.0
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "label_smoothing": [
