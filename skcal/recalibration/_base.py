@@ -259,7 +259,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
 
     With three classes or more there is one map per class, the repaired probabilities of
     a row are divided by their sum, and a class that the training labels lack keeps its
-    probability before that.
+    probability before that. Where every map says zero all classes are equally likely.
 
     Attributes
     ----------
@@ -286,12 +286,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
             return np.column_stack([1.0 - columns[0], columns[0]])
         repaired = np.column_stack(columns)
         total = repaired.sum(axis=1, keepdims=True)
-        # Where every map says zero the rows keep what they came with.
+        # Where every map says zero all classes are alike: what such a row came with was
+        # no better on real forecasts, and more often certain and wrong.
         nothing = total[:, 0] <= 0.0
-        total[nothing] = 1.0
+        repaired[nothing], total[nothing] = 1.0, scores.shape[1]
         repaired /= total
-        if nothing.any():
-            repaired[nothing] = softmax(scores[nothing], axis=1)
         return repaired
 
     @staticmethod
