@@ -83,7 +83,7 @@ OURS = {
     "MatrixScaling": Contender(own("MatrixScaling"), kind="multiclass"),
     "DirichletCalibration": Contender(own("DirichletCalibration"), kind="multiclass"),
     "BoostedTemperatureScaling": Contender(own("BoostedTemperatureScaling")),
-    "StackedRecalibrator": Contender(own("StackedRecalibrator"), max_entries=18_000),
+    "StackedRecalibrator": Contender(own("StackedRecalibrator"), max_entries=5_000),
 }
 
 
@@ -202,7 +202,7 @@ def peers():
             ),
         ):
             fit = from_netcal(f"netcal.{module}", method, *args)
-            slow = {"max_entries": 10_000} if name in ("logistic", "beta") else {}
+            slow = {"max_entries": 3_000} if name in ("logistic", "beta") else {}
             yield f"netcal {name}", Contender(fit, beside, **slow)
     if importable("probmetrics", "probmetrics.calibrators"):
         yield from probmetrics_peers()
@@ -254,6 +254,9 @@ def probmetrics_peers():
             "CatBoost",
             from_probmetrics("WS_CatboostClassifier"),
             "BoostedTemperatureScaling",
+            "both",
+            10**9,
+            5_000,
         ),
         (
             "CDF spline",
@@ -265,7 +268,8 @@ def probmetrics_peers():
             from_probmetrics("KernelCalibrator"),
             "KernelCalibration",
             "both",
-            1000,
+            1_000,
+            5_000,
         ),
     ):
         yield f"probmetrics {name}", Contender(fit, *rest)
@@ -280,7 +284,7 @@ def probmetrics_peers():
     ):
         if importable(f"probmetrics {name}", package):
             fit = from_probmetrics(method, one_vs_rest=True)
-            yield f"probmetrics {name}", Contender(fit, beside, max_entries=10_000)
+            yield f"probmetrics {name}", Contender(fit, beside, max_entries=3_000)
     if importable("probmetrics Venn-Abers", "venn_abers"):
         yield (
             "probmetrics Venn-Abers",
