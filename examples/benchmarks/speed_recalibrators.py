@@ -81,7 +81,7 @@ def adversarial(n):
 # Comparisons --------------------------------------------------------------------------
 
 
-def speed_lines(theirs):
+def speed_lines(theirs, only=""):
     yield f"{'':<29}{'rows':>8}{'k':>4}{'skcal':>10}  {'beside':<29}{'theirs':>10}"
     two, many = two_classes(BINARY_ROWS), many_classes(10_000, 10)
     boosted = two_classes(BOOSTED_ROWS)
@@ -101,6 +101,8 @@ def speed_lines(theirs):
         ("BoostedTemperatureScaling", boosted),
     ):
         k = data[0].shape[1]
+        if only not in name:
+            continue
         for peer, contender in theirs.items():
             if peer in TOO_SLOW:
                 continue
@@ -170,7 +172,7 @@ def boosted_loss_lines(theirs):
     )
 
 
-def report():
+def report(only=""):
     theirs = dict(peers())
     names = ("numpy", "scipy", "scikit-learn", "catboost", "netcal", "betacal")
     names += ("probmetrics", "splinecalib", "cir-model")
@@ -182,7 +184,7 @@ def report():
     for name, reason in MISSING.items():
         yield f"Left out: {name} ({reason})"
     yield "\nProcessor time of a fit: medians of runs in turns, median ratio of pairs\n"
-    yield from speed_lines(theirs)
+    yield from speed_lines(theirs, only)
     yield "\nIsotonic regression of inputs that used to take quadratic time\n"
     yield from isotonic_lines()
     yield (
@@ -195,15 +197,16 @@ def report():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    save = parser.parse_args().save
+    parser.add_argument("--only", default="", help="recalibrators with this in name")
+    options = parser.parse_args()
     lines = []
     scratch = tempfile.TemporaryDirectory()  # some peers write files
     with scratch, contextlib.chdir(scratch.name), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for line in report():
+        for line in report(options.only):
             print(line, flush=True)
             lines.append(line + "\n")
-    if save:
+    if options.save:
         RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text("".join(lines))
 
