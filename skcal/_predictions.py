@@ -635,6 +635,8 @@ def _unique(y, name="y_true"):
         if y.dtype.kind in "OU":
             # A set of strings is several times faster than sorting them all.
             found = np.array(sorted(set(y.tolist())))
+        elif y.dtype.kind in "biu":
+            found = _unique_integers(y)
         else:
             found = np.unique(y)
     except TypeError as error:
@@ -655,6 +657,15 @@ def _unique(y, name="y_true"):
                 f"such as {found[found != np.floor(found)][0]:.6g}. {_ORDER}"
             )
     return found
+
+
+def _unique_integers(y):
+    """The same as ``np.unique``, several times faster for the labels that are usual."""
+    low, high = int(y.min()), int(y.max())
+    if high - low > max(100, y.size // 10) or max(-low, high) >= 2**31:
+        return np.unique(y)
+    counts = np.bincount(y.astype(np.intp, copy=False) - low)
+    return (np.flatnonzero(counts) + low).astype(y.dtype)
 
 
 def _is_zero_one(y):

@@ -13,12 +13,12 @@ minute.
 import argparse
 import importlib.metadata
 import importlib.util
-import time
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import relplot
+from _timing import race, shown
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from sklearn.calibration import calibration_curve
@@ -39,38 +39,6 @@ def sample(n, seed=0):
 
 
 # Time ---------------------------------------------------------------------------------
-
-
-def seconds(function, calls):
-    start = time.process_time()
-    for _ in range(calls):
-        function()
-    return (time.process_time() - start) / calls
-
-
-def race(ours, theirs, budget=4.0):
-    """Median times of both and the median of their paired ratios, run in turns."""
-    ours(), theirs()  # warm caches and lazy imports
-    once = seconds(ours, 1), seconds(theirs, 1)
-    # Calls too short for the clock are timed several at a time.
-    calls = [max(1, int(2e-3 / max(t, 1e-7))) for t in once]
-    rounds = int(budget / sum(n * t for n, t in zip(calls, once, strict=True)))
-    pairs = np.array(
-        [
-            (seconds(ours, calls[0]), seconds(theirs, calls[1]))
-            for _ in range(min(max(rounds, 5), 101))
-        ]
-    )
-    ratio = np.median(pairs[:, 1] / pairs[:, 0])
-    return *np.median(pairs, axis=0), ratio
-
-
-def shown(seconds):
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} us"
-    if seconds < 1:
-        return f"{seconds * 1e3:.1f} ms"
-    return f"{seconds:.2f} s"
 
 
 def speed_lines():

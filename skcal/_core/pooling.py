@@ -12,7 +12,7 @@ def pool_ties(score, outcome, weight):
     -------
     distinct, mass, events : ndarray of shape (n_distinct,)
     """
-    order = np.argsort(score, kind="stable")
+    order = np.argsort(score)
     ordered, weight = score[order], weight[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] > ordered[:-1]))
     mass = np.add.reduceat(weight, starts)

@@ -34,7 +34,16 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
     Probabilities closer to 0 or 1 than the machine epsilon of their dtype (2e-16, or
     1e-7 for float32) are moved to it, as in :func:`sklearn.metrics.log_loss`, so that
     logits are finite. Logits beyond 1e15 are moved to that.
+
+    Such certainty often stems from counting, of neighbours or trees, and a logit of 36
+    then bends the whole fit. Where ``_softens`` is true and training rows have it,
+    probabilities below the smallest other one, m, are read as the mean of themselves
+    and m, in fit and transform alike: 0 as m / 2. That keeps their order. If the
+    identity has a smaller loss than the fit so found, they are read as they are.
     """
+
+    _softens = False
+    _least = None
 
     _parameter_constraints: dict = {
         "labels": ["array-like", None],
@@ -85,13 +94,27 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             logits=self.input == "logits",
         )
         self.classes_ = predictions.classes
-        scores = self._scores(predictions.proba)
+        proba = predictions.proba
         codes = np.asarray(predictions.codes, dtype=np.intp)
         weight = np.ones(codes.shape[0])
         if predictions.sample_weight is not None:
             weight = np.array(predictions.sample_weight, dtype=np.float64)
             counted = weight > 0
-            scores, codes, weight = scores[counted], codes[counted], weight[counted]
+            proba, codes, weight = proba[counted], codes[counted], weight[counted]
+        self._least = None
+        scores = self._scores(proba)
+        if self._softens and self.input == "proba":
+            self._least = least_uncertain(proba)
+            if self._least is not None:
+                softened = self._scores(proba)
+                self._fit_scores(softened, codes, weight)
+                before = softmax(scores, axis=1)
+                after = self._apply_scores(softened)
+                if _total_loss(after, codes, weight) <= _total_loss(
+                    before, codes, weight
+                ):
+                    return self
+                self._least = None
         self._fit_scores(scores, codes, weight)
         return self
 
@@ -202,7 +225,8 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _scores(self, checked):
         """Finite float64 logits of shape (n_samples, n_classes)."""
         if self.input == "proba":
-            checked = log_odds(checked) if checked.ndim == 1 else log_proba(checked)
+            read = log_odds if checked.ndim == 1 else log_proba
+            checked = read(checked, self._least)
         else:
             checked = _bounded(checked.astype(np.float64, copy=False))
         if checked.ndim == 1:
@@ -242,7 +266,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
 
     With three classes or more there is one map per class, the repaired probabilities of
     a row are divided by their sum, and a class that the training labels lack keeps its
-    probability before that.
+    probability before that. Where every map says zero all classes are equally likely.
 
     Attributes
     ----------
@@ -269,12 +293,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
             return np.column_stack([1.0 - columns[0], columns[0]])
         repaired = np.column_stack(columns)
         total = repaired.sum(axis=1, keepdims=True)
-        # Where every map says zero the rows keep what they came with.
+        # Where every map says zero all classes are alike: what such a row came with was
+        # no better on real forecasts, and more often certain and wrong.
         nothing = total[:, 0] <= 0.0
-        total[nothing] = 1.0
+        repaired[nothing], total[nothing] = 1.0, scores.shape[1]
         repaired /= total
-        if nothing.any():
-            repaired[nothing] = softmax(scores[nothing], axis=1)
         return repaired
 
     @staticmethod
@@ -310,18 +333,48 @@ def _bounded(logits):
     return np.maximum(behind, -_LARGEST_LOGIT)
 
 
-def log_odds(proba):
-    """Log odds of probabilities, finite by moving them off 0 and 1 by one epsilon."""
+def log_odds(proba, least=None):
+    """Log odds of probabilities, finite by moving them off 0 and 1 by one epsilon.
+
+    With `least`, what is closer to 0 or 1 than that is moved half the way to it.
+    """
     eps = np.finfo(proba.dtype).eps
     clipped = np.clip(proba.astype(np.float64), eps, 1.0 - eps)
+    if least is not None:
+        other = 1.0 - clipped
+        low, high = clipped < least, other < least
+        clipped[low] = 0.5 * (clipped[low] + least)
+        clipped[high] = 1.0 - 0.5 * (other[high] + least)
     return np.log(clipped) - np.log1p(-clipped)
 
 
-def log_proba(proba):
-    """Logarithms of probabilities, finite by moving them off 0 by one epsilon."""
+def log_proba(proba, least=None):
+    """Logarithms of probabilities, finite by moving them off 0 by one epsilon.
+
+    With `least`, what is below that is moved half the way to it.
+    """
     eps = np.finfo(proba.dtype).eps
     clipped = np.maximum(proba.astype(np.float64), eps)
+    if least is not None:
+        low = clipped < least
+        clipped[low] = 0.5 * (clipped[low] + least)
     return np.log(clipped / clipped.sum(axis=1, keepdims=True))
+
+
+def least_uncertain(proba):
+    """Smallest distance to 0 or 1 of those that are not; None if all or none are."""
+    eps = np.finfo(proba.dtype).eps
+    distance = proba if proba.ndim == 2 else np.minimum(proba, 1.0 - proba)
+    certain = distance <= eps
+    if not certain.any() or certain.all():
+        return None
+    least = float(distance[~certain].min())
+    return least if least < 0.5 else None
+
+
+def _total_loss(proba, codes, weight):
+    with np.errstate(divide="ignore"):
+        return -weight @ np.log(proba[np.arange(codes.shape[0]), codes])
 
 
 def _version():

@@ -105,6 +105,7 @@ class BetaCalibration(OneVsRestRecalibrator):
     array([[3., 1.]])
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "parameters": [StrOptions({"abm", "am", "ab"})],

@@ -152,6 +152,7 @@ class BoostedTemperatureScaling(BaseRecalibrator):
     True
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "iterations": [Interval(Integral, 1, None, closed="left")],

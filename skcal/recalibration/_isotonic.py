@@ -151,7 +151,9 @@ class IsotonicCalibration(OneVsRestRecalibrator):
     def _fit_event(self, log_odds, event, weight):
         if event.min() == event.max():
             return None
-        scores, mass, events = pool_ties(log_odds, event, weight)
+        # Equal probabilities of a class have log odds that differ by rounding where the
+        # other classes' are summed.
+        scores, mass, events = pool_ties(log_odds.round(12), event, weight)
         first, last, proba = _blocks(mass, events, self.pseudo_count)
         if self.centered:
             at = _mean_scores(scores, mass, first, last)

@@ -35,6 +35,8 @@ class LinearRecalibrator(BaseRecalibrator):
     temperature for the scores of the classes that were seen.
     """
 
+    _softens = True
+
     def _fit_scores(self, scores, codes, weight):
         n_classes = scores.shape[1]
         counts = np.bincount(codes, minlength=n_classes)

@@ -26,6 +26,8 @@ _MOST_PRODUCTS = 500
 _MANY_CLASSES = 32
 # Multiplications per block of rows; OpenBLAS uses one thread up to 2**18.
 _BLOCK_PRODUCT, _BLOCK_LEAST = 1 << 18, 16
+# Rows of a block where a dozen arrays of that length are at work: half a megabyte.
+_BLOCK_ROWS = 1 << 13
 # Where scores separate the classes a fitted slope has no bound. It stops where the
 # largest log odds are these (a probability of 1 - 1e-13): no two scores become tied.
 LARGEST_SEPARABLE = 30.0
@@ -189,6 +191,13 @@ def dot(first, second):
     return np.einsum("...i,...i->...", first, second)
 
 
+def row_blocks(n_rows):
+    """Slices of rows so few that what is computed of them stays in the cache."""
+    return [
+        slice(first, first + _BLOCK_ROWS) for first in range(0, n_rows, _BLOCK_ROWS)
+    ]
+
+
 def logistic_loss(design, target, share):
     """Loss, gradient and Hessian of logistic regression, as a function for `newton`.
 
@@ -201,28 +210,38 @@ def logistic_loss(design, target, share):
     share : ndarray of shape (n_samples,)
         Weights that sum to one.
     """
+    blocks = [
+        (design[:, rows], target[rows], share[rows])
+        for rows in row_blocks(target.shape[0])
+    ]
 
     def evaluate(parameters):
-        log_odds = np.einsum("p,pi->i", parameters, design)
-        tail = np.exp(-np.abs(log_odds))
-        # Row by row, so that the losses of confident rows do not drown in others'.
-        losses = np.maximum(log_odds, 0.0)
-        losses -= target * log_odds
-        losses += np.log1p(tail)
-        loss = dot(share, losses)
-        # expit, its distance to the target and its derivative, exact however large
-        # the log odds are
-        rest = 1.0 / (1.0 + tail)
-        tail *= rest
-        residual = np.where(log_odds >= 0.0, (1.0 - target) - tail, tail - target)
-        residual *= share
-        gradient = dot(design, residual)
-        rest *= tail
-        rest *= share
-        hessian = np.einsum("pi,qi->pq", design * rest, design)
-        return float(loss), gradient, hessian
+        sums = [_logistic_sums(parameters, *block) for block in blocks]
+        return tuple(map(sum, zip(*sums, strict=True)))
 
     return evaluate
+
+
+def _logistic_sums(parameters, design, target, share):
+    """The block's part of the loss, its gradient and its Hessian."""
+    log_odds = np.einsum("p,pi->i", parameters, design)
+    tail = np.exp(-np.abs(log_odds))
+    # Row by row, so that the losses of confident rows do not drown in others'.
+    losses = np.maximum(log_odds, 0.0)
+    losses -= target * log_odds
+    losses += np.log1p(tail)
+    loss = dot(share, losses)
+    # expit, its distance to the target and its derivative, exact however large the log
+    # odds are
+    rest = 1.0 / (1.0 + tail)
+    tail *= rest
+    residual = np.where(log_odds >= 0.0, (1.0 - target) - tail, tail - target)
+    residual *= share
+    gradient = dot(design, residual)
+    rest *= tail
+    rest *= share
+    hessian = np.einsum("pi,qi->pq", design * rest, design)
+    return float(loss), gradient, hessian
 
 
 def penalised(evaluate, centre, strength):

@@ -104,6 +104,7 @@ class PlattScaling(OneVsRestRecalibrator):
     (array([0.5]), array([-0.5]))
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "label_smoothing": [StrOptions({"platt"}), None],

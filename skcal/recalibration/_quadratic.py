@@ -115,6 +115,7 @@ class QuadraticScaling(OneVsRestRecalibrator):
     array([[ 1. , -0.1,  0.1]])
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "penalty": [Interval(Real, 0, None, closed="left")],

@@ -172,6 +172,7 @@ class SplineCalibration(OneVsRestRecalibrator):
     array([0.14, 0.5 , 0.86])
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "penalty": [

@@ -127,6 +127,7 @@ class StackedRecalibrator(BaseRecalibrator):
     array([1., 0.])
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "recalibrators": [list, tuple, None],

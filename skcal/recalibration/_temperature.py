@@ -13,6 +13,7 @@ from skcal.recalibration._newton import (
     LARGEST_SEPARABLE,
     dot,
     newton,
+    row_blocks,
     warn_not_converged,
 )
 
@@ -94,6 +95,7 @@ class TemperatureScaling(BaseRecalibrator):
     3.0
     """
 
+    _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
         "label_smoothing": [
@@ -177,15 +179,19 @@ def _binary_derivatives(scores, codes, share, smoothing):
     weighted = share * margin
     drift = 0.5 * smoothing * weighted.sum()
 
+    blocks = [(margin[rows], weighted[rows]) for rows in row_blocks(margin.shape[0])]
+
     def derivatives(inverse):
-        tail = np.exp(-inverse * np.abs(margin))
-        rest = 1.0 / (1.0 + tail)
-        tail *= rest
-        wrong = np.where(margin >= 0.0, tail, rest)
-        slope = drift - dot(weighted, wrong)
-        rest *= tail
-        rest *= margin
-        return slope, dot(weighted, rest)
+        slope, curvature = drift, 0.0
+        for part, weighted_part in blocks:
+            tail = np.exp(-inverse * np.abs(part))
+            rest = 1.0 / (1.0 + tail)
+            tail *= rest
+            slope -= dot(weighted_part, np.where(part >= 0.0, tail, rest))
+            rest *= tail
+            rest *= part
+            curvature += dot(weighted_part, rest)
+        return slope, curvature
 
     at_zero = drift - 0.5 * weighted.sum()
     return derivatives, at_zero, np.abs(margin).max(), margin.min() >= 0.0

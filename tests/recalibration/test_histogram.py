@@ -164,3 +164,10 @@ def test_stores_bins_only(strategy):
         for n in (1000, 100_000)
     ]
     assert sizes[0] == sizes[1]
+
+
+def test_rows_that_every_map_excludes_are_uniform():
+    # Each class happened only where its probability was above one half.
+    proba = np.repeat([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]], 5, axis=0)
+    fitted = HistogramBinning(n_bins=2).fit(proba, np.repeat([0, 1, 2], 5))
+    assert_allclose(fitted.transform([[0.3, 0.3, 0.4]]), np.full((1, 3), 1 / 3))

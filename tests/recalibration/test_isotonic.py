@@ -300,3 +300,20 @@ def test_adversarial_order_is_not_slow_s1(pattern):
         sample_weight=np.concatenate([1.001 - rate, rate + 0.001]),
     )
     assert time.perf_counter() - start < 5.0
+
+
+def test_ties_of_a_class_are_ties_whatever_the_other_classes():
+    """Shares of votes tie in each class; their odds against the rest are sums."""
+    rng = np.random.default_rng(0)
+    votes = rng.multinomial(15, [0.4, 0.3, 0.2, 0.1], size=400)
+    proba, y = votes / 15, rng.integers(4, size=400)
+    expected = np.column_stack(
+        [
+            IsotonicRegression(out_of_bounds="clip")
+            .fit(proba[:, k], y == k)
+            .predict(proba[:, k])
+            for k in range(4)
+        ]
+    )
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(IsotonicCalibration().fit(proba, y).transform(proba), expected)

@@ -163,3 +163,23 @@ def test_small_helpers():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert separable_line(1e4 * z, np.array([0.0, 0, 1, 1]))[0] == 1.0
+
+
+@pytest.mark.parametrize("n_rows", [1, 8192, 8193, 30_000])
+def test_logistic_loss_in_blocks_is_that_of_all_rows(n_rows):
+    rng = np.random.default_rng(0)
+    z, target = rng.normal(size=n_rows), rng.uniform(size=n_rows)
+    share = rng.uniform(size=n_rows)
+    share /= share.sum()
+    design = np.stack([np.ones(n_rows), z, z**2])
+    eta = design.T @ [0.3, -0.8, 0.2]
+    proba = 1 / (1 + np.exp(-eta))
+    loss, gradient, hessian = logistic_loss(design, target, share)(
+        np.array([0.3, -0.8, 0.2])
+    )
+    cross = -target * np.log(proba) - (1 - target) * np.log(1 - proba)
+    assert_allclose(loss, share @ cross, rtol=1e-12)
+    assert_allclose(gradient, design @ (share * (proba - target)), atol=1e-13)
+    assert_allclose(
+        hessian, design * (share * proba * (1 - proba)) @ design.T, rtol=1e-12
+    )
