@@ -59,7 +59,7 @@ def rank_ece_test(
 
         - "monte-carlo" draws outcomes with the forecast probabilities: valid for any
           number of rows and any forecasts, ties included.
-        - "asymptotic" is the normal limit. It needs neither rare events nor few rows,
+        - "asymptotic" is the normal limit, for many rows and events that are not rare,
           see the notes.
         - "finite-sample" inverts Bernstein's inequality: valid always, with much less
           power.
