@@ -56,6 +56,33 @@ SIGNATURES = {
         "random_state": 0,
         "groups": None,
     },
+    "rank_ece_test": {
+        "method": "auto",
+        "variance": "exact",
+        "n_resamples": 9_999,
+        "pos_label": None,
+        "labels": None,
+        "multiclass": "confidence",
+        "random_state": 0,
+        "n_jobs": None,
+    },
+    "skce_test": {
+        "estimator": "unbiased",
+        "kernel": "gaussian",
+        "bandwidth": None,
+        "method": "monte-carlo",
+        "n_resamples": 999,
+        "pos_label": None,
+        "labels": None,
+        "multiclass": "canonical",
+        "random_state": 0,
+    },
+    "rank_ece_upper_bound": {
+        "confidence_level": 0.95,
+        "pos_label": None,
+        "labels": None,
+        "multiclass": "confidence",
+    },
     "binned_ece": {
         "n_bins": 15,
         "strategy": "uniform",
@@ -77,6 +104,7 @@ PROMISED = [
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
     "neg_variational_ece_scorer",
+    "rank_ece_sample_size",
 ]
 PUBLIC_MODULES = sorted(
     module.name

@@ -36,6 +36,8 @@ from skcal import (
     neg_rank_ece_scorer,
     neg_smooth_ece_scorer,
     rank_ece,
+    rank_ece_test,
+    skce_test,
     smooth_ece,
 )
 from tests.common_checks import assert_valid, logits_and_labels
@@ -228,6 +230,8 @@ def test_c3_reversed_predictions_without_bins():
 def test_c5_forecasts_of_one_half_have_an_answer():
     """MAPIE: NaN when all p = 0.5, however wrong."""
     y, p = np.arange(100) < 90, np.full(100, 0.5)
+    assert rank_ece_test(y, p).pvalue < 0.001
+    assert skce_test(y, p).pvalue <= 0.001
     assert binned_ece(y, p) == pytest.approx(0.4)
     assert smooth_ece(y, p) == pytest.approx(0.4)
     assert rank_ece(y, p) == pytest.approx((40**2 - 25) / 100**2)

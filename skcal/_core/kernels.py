@@ -47,8 +47,8 @@ def quadratic_forms(matrix, vectors, n):
     matrix : callable
         The tile of a symmetric matrix at a slice of rows and one of columns.
     vectors : callable
-        Arrays of shape (n_rows, n_vectors) at a slice of rows. The forms of the arrays
-        are added up.
+        Yields arrays of shape (n_rows, n_vectors) at a slice of rows. The forms of the
+        arrays are added up.
     n : int
         Number of rows.
 
@@ -59,7 +59,6 @@ def quadratic_forms(matrix, vectors, n):
     forms = 0.0
     for i in range(0, n, TILE):
         rows = slice(i, i + TILE)
-        left = list(vectors(rows))
         for j in range(i, n, TILE):
             columns = slice(j, j + TILE)
             tile = matrix(rows, columns)
@@ -67,7 +66,6 @@ def quadratic_forms(matrix, vectors, n):
                 np.fill_diagonal(tile, 0.0)
             # By symmetry the tile beyond the diagonal gives the same.
             times = 1.0 if i == j else 2.0
-            right = left if i == j else vectors(columns)
-            for a, b in zip(left, right, strict=True):
-                forms = forms + times * np.einsum("ib,ib->b", a, tile @ b)
+            for left, right in zip(vectors(rows), vectors(columns), strict=True):
+                forms = forms + times * np.einsum("ib,ib->b", left, tile @ right)
     return forms

@@ -14,8 +14,10 @@ from skcal.inference._results import RankECETestResult
 from skcal.metrics._rank import randomly_ranked
 
 _METHODS = ("auto", "asymptotic", "finite-sample", "monte-carlo")
-# The resamples come in this many streams of random numbers, whatever `n_jobs`.
-_N_STREAMS = 8
+# The resamples come in streams of random numbers of this many at least, whatever
+# `n_jobs`.
+_MOST_STREAMS = 8
+_STREAM = 500
 _CHUNK = 1 << 18
 # "auto" simulates where that is cheap, or the null distribution visibly skewed: at a
 # skewness of 0.1 the normal limit rejects 5.3 % at the level of 5 %.
@@ -57,7 +59,7 @@ def rank_ece_test(
 
         - "monte-carlo" draws outcomes with the forecast probabilities: valid for any
           number of rows and any forecasts, ties included.
-        - "asymptotic" is the normal limit. It needs neither rare events nor few rows,
+        - "asymptotic" is the normal limit, for many rows and events that are not rare,
           see the notes.
         - "finite-sample" inverts Bernstein's inequality: valid always, with much less
           power.
@@ -240,12 +242,12 @@ def _bernstein_pvalue(total, pair_variance):
 def _count_extreme(blocks, threshold, n_resamples, random_state, n_jobs):
     """Number of simulated totals that are at or above the threshold."""
     seed = check_random_state(random_state).randint(2**31 - 1, size=4)
-    streams = np.random.SeedSequence(seed.tolist()).spawn(_N_STREAMS)
-    shares = [len(part) for part in np.array_split(range(n_resamples), _N_STREAMS)]
+    n_streams = int(np.clip(n_resamples // _STREAM, 1, _MOST_STREAMS))
+    streams = np.random.SeedSequence(seed.tolist()).spawn(n_streams)
+    shares = [len(part) for part in np.array_split(range(n_resamples), n_streams)]
     counts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_count_in_stream)(blocks, threshold, share, stream)
         for share, stream in zip(shares, streams, strict=True)
-        if share
     )
     return sum(counts)
 

@@ -33,6 +33,7 @@ def rank_ece_sample_size(rank_ece, y_proba, *, power=0.8, significance_level=0.0
     Returns
     -------
     n_samples : int
+        At least 1; a number of thousands is no more than a guide.
 
     Raises
     ------

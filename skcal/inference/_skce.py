@@ -31,7 +31,7 @@ def skce_test(
     multiclass="canonical",
     random_state=0,
 ):
-    r"""Test of perfect calibration by the squared kernel calibration error (SKCE).
+    """Test of perfect calibration by the squared kernel calibration error (SKCE).
 
     The SKCE averages ``k(f_i, f_j) <r_i, r_j>`` over pairs of rows, with the forecasts
     f, the residuals r (the one-hot outcome minus the forecast) and a kernel k: rows
