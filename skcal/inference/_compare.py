@@ -168,7 +168,7 @@ def compare_calibration(
             random_state,
             n_jobs,
         )
-        lifts = [(0.0, 1.0), (0.0, 1.0)]
+        biases = (0.0, 0.0)
         # Half samples are nearly unbiased for what whole ones estimate; replicates of
         # another measure are as far from it as it is from the population's.
         centre = None if metric is rank_ece else values
@@ -184,8 +184,8 @@ def compare_calibration(
             random_state,
             n_jobs,
         )
-        lifts = [
-            chance_bias(value, 0.0 if unbiased else drawn.mean() - value, power)
+        biases = [
+            chance_bias(value, 0.0 if unbiased else drawn.mean() - value, power)[0]
             for value, drawn, power in zip(values, draws.T, powers, strict=True)
         ]
         centre = None
@@ -196,14 +196,12 @@ def compare_calibration(
     tail = 0.5 * (1.0 - confidence_level)
     below, above = np.quantile(noise, (tail, 1.0 - tail))
     # The lower end grants the first the doubt, the upper end the second.
-    (bias_a, inflation_a), (bias_b, inflation_b) = lifts
-    from_above = (difference - bias_a) / inflation_a
-    from_below = (difference + bias_b) / inflation_b
-    beyond = min(np.sum(noise >= from_above), np.sum(noise <= from_below))
+    lowest, highest = difference - biases[0], difference + biases[1]
+    beyond = min(np.sum(noise >= lowest), np.sum(noise <= highest))
     return CalibrationComparison(
         difference=difference,
-        low=float(inflation_a * (from_above - above)),
-        high=float(inflation_b * (from_below - below)),
+        low=float(lowest - above),
+        high=float(highest - below),
         pvalue=float(min(1.0, 2.0 * (1 + beyond) / (1 + n_resamples))),
         standard_error=float(noise.std(ddof=min(1, n_resamples - 1))),
         value_a=values[0],

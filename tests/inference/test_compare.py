@@ -22,6 +22,10 @@ def pair(n, seed, by=0.15):
     return y, chance + by, chance - by
 
 
+def mild_pair(n, seed):
+    return pair(n, seed, by=0.04)
+
+
 def calibrated_pair(n, seed):
     """Two calibrated forecasts: one knows more."""
     rng = np.random.default_rng(seed)
@@ -30,7 +34,7 @@ def calibrated_pair(n, seed):
     return y, 0.5 * (one + other), 0.25 + 0.5 * one
 
 
-@pytest.mark.parametrize("draw", [pair, calibrated_pair])
+@pytest.mark.parametrize("draw", [pair, mild_pair, calibrated_pair])
 @pytest.mark.parametrize("metric", [smooth_ece, binned_ece, rank_ece])
 def test_level(metric, draw):
     """Equal errors: 5 of 100 are rejected at 5 %, more than 12 once in 500."""
