@@ -63,11 +63,11 @@ def scipy_seconds(outcome, forecast):
             rng=np.random.default_rng(0),
         )
 
-    run(1)
+    run(2)
     return seconds(lambda: run(FEW)) / FEW * N_RESAMPLES
 
 
-def line(name, kind, n, task):
+def timed(name, kind, n, task):
     """Times of a task of a number of jobs, and the line of them."""
     one = best(lambda: task(1))
     wall = best(lambda: task(2), time.perf_counter)
@@ -88,10 +88,10 @@ def lines_of(n, calibrated):
         return calibrated_reference(smooth_ece, f, random_state=0, n_jobs=jobs)
 
     theirs = scipy_seconds(y, f)
-    one, text = line("bootstrap_interval", kind, n, smooth)
+    one, text = timed("bootstrap_interval", kind, n, smooth)
     yield f"{text}{theirs:>15.0f} s{theirs / one:>7.0f} x"
-    yield line("  of binned_ece", kind, n, binned)[1]
-    yield line("calibrated_reference", kind, n, reference)[1]
+    yield timed("  of binned_ece", kind, n, binned)[1]
+    yield timed("calibrated_reference", kind, n, reference)[1]
 
 
 def report():
