@@ -18,6 +18,7 @@ from skcal.inference._resampling import (
     Readable,
     Units,
     checked_columns,
+    drop_weightless,
     known_measure,
     of_rows,
     one_by_one,
@@ -190,6 +191,9 @@ def bootstrap_interval(
         params if sample_weight is None else {**params, "sample_weight": sample_weight}
     )
     value = float(metric(y_true, y_proba, **whole))
+    sample_weight, y_true, y_proba, groups, stratify = drop_weightless(
+        sample_weight, y_true, y_proba, groups, stratify
+    )
     if name is None:
         columns = checked_columns(y_true, [y_proba], sample_weight)
         order = None if groups is not None else row_order(*columns)
@@ -219,7 +223,7 @@ def bootstrap_interval(
         method = "percentile" if name is None else "debiased"
     low, high = interval(distribution, value, truth, confidence_level, method, power)
     if name is not None and not params.get("debias", False):
-        low = max(low, 0.0)
+        low, high = max(low, 0.0), min(high, 1.0)
     return BootstrapInterval(
         value=value,
         low=low,

@@ -12,6 +12,7 @@ from skcal.inference._resampling import (
     Readable,
     Units,
     checked_columns,
+    drop_weightless,
     known_measure,
     of_rows,
     one_by_one,
@@ -156,6 +157,9 @@ def compare_calibration(
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     unbiased = params.get("debias", False)
     values = [float(metric(y_true, proba, **params, **weighted)) for proba in probas]
+    sample_weight, y_true, *probas, groups, stratify = drop_weightless(
+        sample_weight, y_true, *probas, groups, stratify
+    )
     if name is None:
         draws = _replicates_of_rows(
             metric,

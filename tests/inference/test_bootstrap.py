@@ -188,7 +188,7 @@ def test_types_of_intervals():
         bias = np.clip(multiple * result.bias, 0, result.value)
         low = result.value - bias - spread * (1 + multiple * bias / result.value)
         assert result.low == pytest.approx(max(low, 0))
-        assert result.high == pytest.approx(result.value + spread)
+        assert result.high == pytest.approx(min(result.value + spread, 1))
 
 
 def test_other_measures_vary_as_their_rows_do():
@@ -332,6 +332,16 @@ def test_weights_go_with_their_rows(metric):
     assert cells.value == metric(y, f, sample_weight=weight)
     assert cells.standard_error == pytest.approx(rows.standard_error, rel=0.12)
     assert cells.standard_error > 1.2 * plain.standard_error
+
+
+def test_rows_of_weight_zero_are_no_rows():
+    y, f = sample(60)
+    weight = np.r_[np.zeros(40), np.ones(20)]
+    options = {"n_resamples": 40, "random_state": 0}
+    for metric in (smooth_ece, binned_ece, brier_score_loss):
+        with_zeros = bootstrap_interval(metric, y, f, sample_weight=weight, **options)
+        without = bootstrap_interval(metric, y[40:], f[40:], **options)
+        assert ends(with_zeros) == pytest.approx(ends(without))
 
 
 @pytest.mark.parametrize("metric", [smooth_ece, binned_ece, brier_score_loss])
