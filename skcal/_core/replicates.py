@@ -131,7 +131,8 @@ def fixed_points(coefficients, atoms, weight, width, floor, start):
         at = x[active]
         bandwidth = np.exp(at)
         norm, slope = l1_norms(coefficients[active], bandwidth / width)
-        value = np.maximum((norm + atoms[active]) * scale[active], 1e-300)
+        exact = (norm + atoms[active]) * scale[active]
+        value = np.maximum(exact, 1e-300)
         excess = np.log(value) - at
         slope = np.minimum(slope * scale[active] / width, 0.0)
         step = excess / (1.0 - slope * bandwidth / value)
@@ -147,7 +148,7 @@ def fixed_points(coefficients, atoms, weight, width, floor, start):
         below, above = following <= left, following >= right
         following[below] = np.where(low_seen[active], middle, left)[below]
         following[above] = np.where(high_seen[active], middle, right)[above]
-        answer = np.where(at_bottom, value, np.exp(following))
+        answer = np.where(at_bottom, exact, np.exp(following))
         done |= at_bottom
         result[active[done]] = np.maximum(answer, lower[active])[done]
         x[active] = following

@@ -18,6 +18,7 @@ from skcal.inference._resampling import (
     Readable,
     Units,
     checked_columns,
+    drop_weightless,
     known_measure,
     of_rows,
     one_by_one,
@@ -104,11 +105,12 @@ def bootstrap_interval(
     n_resamples : int, default=1000
         Number of replicates.
     method : {"auto", "debiased", "basic", "percentile"}, default="auto"
-        Type of the interval. ``"debiased"`` is a basic interval on the scale on which
-        the bootstrap's bias is the measure's own, for `smooth_ece` and `binned_ece`;
-        ``"basic"`` and ``"percentile"`` are the textbook ones, which miss the truth
-        where little is wrong, see the User Guide. ``"auto"`` is "debiased" where there
-        is one, the closed form for `rank_ece`, and "percentile" for other measures.
+        Type of the interval. ``"debiased"``, for `smooth_ece` and `binned_ece`, takes
+        off at its lower end what chance may have added, a known multiple of the
+        bootstrap's bias; ``"basic"`` and ``"percentile"`` are the textbook ones, which
+        miss the truth where little is wrong, see the User Guide. ``"auto"`` is
+        "debiased" for these two, the closed form for `rank_ece`, and "percentile" for
+        other measures.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, which go with their rows.
     groups : array-like of shape (n_samples,), default=None
@@ -150,7 +152,7 @@ def bootstrap_interval(
     References
     ----------
     .. [1] A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application",
-       Cambridge University Press 1997, section 5.2 (basic intervals, scales).
+       Cambridge University Press 1997, section 5.2 (basic and percentile intervals).
     .. [2] J. Błasiok and P. Nakkiran, "Smooth ECE: Principled Reliability Diagrams via
        Kernel Smoothing", 2023. `arXiv:2309.12236 <https://arxiv.org/abs/2309.12236>`_
 
@@ -189,6 +191,9 @@ def bootstrap_interval(
         params if sample_weight is None else {**params, "sample_weight": sample_weight}
     )
     value = float(metric(y_true, y_proba, **whole))
+    sample_weight, y_true, y_proba, groups, stratify = drop_weightless(
+        sample_weight, y_true, y_proba, groups, stratify
+    )
     if name is None:
         columns = checked_columns(y_true, [y_proba], sample_weight)
         order = None if groups is not None else row_order(*columns)
@@ -218,7 +223,7 @@ def bootstrap_interval(
         method = "percentile" if name is None else "debiased"
     low, high = interval(distribution, value, truth, confidence_level, method, power)
     if name is not None and not params.get("debias", False):
-        low = max(low, 0.0)
+        low, high = max(low, 0.0), min(high, 1.0)
     return BootstrapInterval(
         value=value,
         low=low,
@@ -240,14 +245,27 @@ def interval(distribution, value, truth, confidence_level, method, power):
     below, above = np.quantile(distribution, (tail, 1.0 - tail))
     if method == "percentile":
         return float(below), float(above)
-    if method == "basic" or power == 1.0:
+    if method == "basic":
         return float(value + truth - above), float(value + truth - below)
-    low, high = (
-        max(2.0 * value**power - end**power, 0.0) ** (1.0 / power)
-        for end in (above, below)
-    )
-    # By chance alone all replicates may lie above the value, and the upper end below.
-    return float(low), max(float(high), float(value))
+    mean = np.mean(distribution)
+    bias, inflation = chance_bias(value, mean - truth, power)
+    spread = max(above - mean, 0.0)
+    return float(value - bias - inflation * spread), float(value + spread)
+
+
+def chance_bias(value, bootstrap_bias, power):
+    """How much chance may have lifted a value, and how that widens its lower side.
+
+    Resampling doubles the variance of the noise. Of calibrated forecasts the error
+    raised to `power` goes with that variance, so the bootstrap adds a share of
+    ``2**(1 / power) - 1`` to an error that is all noise: the bias is a multiple of the
+    bootstrap's. The multiple is exact for calibrated forecasts, and for parts of
+    forecasts that are right it is on the safe side. It multiplies errors of the value,
+    too, by one plus itself where all is noise.
+    """
+    multiple = 1.0 / (2.0 ** (1.0 / power) - 1.0)
+    bias = float(np.clip(multiple * bootstrap_bias, 0.0, max(value, 0.0)))
+    return bias, 1.0 + (multiple * bias / value if bias > 0.0 else 0.0)
 
 
 def problems_of(y_true, y_proba, sample_weight, params):
@@ -279,17 +297,28 @@ def _rank_interval(y_true, y_proba, params, confidence_level, random_state):
     _, problems = problems_of(y_true, y_proba, None, params)
     n_neighbors = params.get("n_neighbors", 1)
     (seed,) = seeds(random_state, 1)
+    nulls = [_null_variance(problem, n_neighbors) for problem in problems]
     deviations = [
-        np.sqrt(_rank_variance(problem, n_neighbors, np.random.default_rng(seed)))
-        for problem in problems
+        # What chance alone has is known, and steadies the estimate from below.
+        max(_rank_variance(problem, n_neighbors, np.random.default_rng(seed)), null)
+        ** 0.5
+        for problem, null in zip(problems, nulls, strict=True)
     ]
     # Of the mean over classes at most this, however they depend on each other.
     standard_error = float(np.mean(deviations))
-    margin = float(ndtri(0.5 + 0.5 * confidence_level)) * standard_error
+    # The variance grows with the error itself, from what chance alone has. Solved for
+    # the errors that are a quantile away, so that low values are no surer than others.
+    variance = standard_error**2
+    null = float(np.mean(np.sqrt(nulls))) ** 2
+    growth = max(variance - null, 0.0) / max(value, standard_error, 1e-300)
+    quantile = float(ndtri(0.5 + 0.5 * confidence_level))
+    shift = 0.5 * quantile**2 * growth
+    margin = float(np.sqrt(quantile**2 * variance + shift**2))
+    centre = value + shift
     return BootstrapInterval(
         value=value,
-        low=value - margin,
-        high=value + margin,
+        low=centre - margin,
+        high=centre + margin,
         standard_error=standard_error,
         bias=0.0,
         confidence_level=float(confidence_level),
@@ -311,3 +340,13 @@ def _rank_variance(problem, n_neighbors, rng):
         for _ in range(_TIE_BREAKS)
     )
     return float(np.mean([lagged_variance(residual[o], n_neighbors) for o in orders]))
+
+
+def _null_variance(problem, n_neighbors):
+    """Variance of rankECE of calibrated forecasts."""
+    forecast = np.sort(problem.as_float64()[1])
+    variance = forecast * (1.0 - forecast)
+    products = sum(
+        float(variance[lag:] @ variance[:-lag]) for lag in range(1, n_neighbors + 1)
+    )
+    return products / (forecast.size * n_neighbors) ** 2

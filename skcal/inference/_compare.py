@@ -6,12 +6,13 @@ from numbers import Integral
 import numpy as np
 
 from skcal._predictions import check_fraction, check_positive
-from skcal.inference._bootstrap import problems_of
+from skcal.inference._bootstrap import chance_bias, problems_of
 from skcal.inference._on_cells import on_cells
 from skcal.inference._resampling import (
     Readable,
     Units,
     checked_columns,
+    drop_weightless,
     known_measure,
     of_rows,
     one_by_one,
@@ -154,7 +155,11 @@ def compare_calibration(
     refuse_cross_fitted(metric, params)
     probas = (proba_a, proba_b)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+    unbiased = params.get("debias", False)
     values = [float(metric(y_true, proba, **params, **weighted)) for proba in probas]
+    sample_weight, y_true, *probas, groups, stratify = drop_weightless(
+        sample_weight, y_true, *probas, groups, stratify
+    )
     if name is None:
         draws = _replicates_of_rows(
             metric,
@@ -183,13 +188,10 @@ def compare_calibration(
             random_state,
             n_jobs,
         )
-        if params.get("debias", False):
-            biases = (0.0, 0.0)
-        else:
-            biases = [
-                _chance_bias(value, drawn, power)
-                for value, drawn, power in zip(values, draws.T, powers, strict=True)
-            ]
+        biases = [
+            chance_bias(value, 0.0 if unbiased else drawn.mean() - value, power)[0]
+            for value, drawn, power in zip(values, draws.T, powers, strict=True)
+        ]
         centre = None
     replicates = draws[:, 0] - draws[:, 1]
     difference = values[0] - values[1]
@@ -198,12 +200,12 @@ def compare_calibration(
     tail = 0.5 * (1.0 - confidence_level)
     below, above = np.quantile(noise, (tail, 1.0 - tail))
     # The lower end grants the first the doubt, the upper end the second.
-    lower_centre, upper_centre = difference - biases[0], difference + biases[1]
-    beyond = min(np.sum(noise >= lower_centre), np.sum(noise <= upper_centre))
+    lowest, highest = difference - biases[0], difference + biases[1]
+    beyond = min(np.sum(noise >= lowest), np.sum(noise <= highest))
     return CalibrationComparison(
         difference=difference,
-        low=float(lower_centre - above),
-        high=float(upper_centre - below),
+        low=float(lowest - above),
+        high=float(highest - below),
         pvalue=float(min(1.0, 2.0 * (1 + beyond) / (1 + n_resamples))),
         standard_error=float(noise.std(ddof=min(1, n_resamples - 1))),
         value_a=values[0],
@@ -211,12 +213,6 @@ def compare_calibration(
         confidence_level=float(confidence_level),
         distribution=replicates,
     )
-
-
-def _chance_bias(value, draws, power):
-    """The most that chance may have lifted a value by: what debiasing takes off."""
-    debiased = max(2.0 * value**power - np.mean(draws**power), 0.0) ** (1.0 / power)
-    return max(value - float(debiased), 0.0)
 
 
 def _replicates_on_cells(

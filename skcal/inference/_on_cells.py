@@ -27,6 +27,8 @@ _FINE_CELLS = 1 << 10
 # Draws that tell the level of smECE by chance, and grids on which they are tried.
 _FEW_DRAWS = 15
 _MOST_REFINEMENTS = 6
+# Forecasts of 0 and 1 only leave nothing to chance.
+_NO_ERROR = 1e-12
 
 
 class SmoothSums(NamedTuple):
@@ -274,5 +276,7 @@ def _calibrated_level(problem, scale, rng):
         level = float(np.median(cells.errors(cells.calibrated(draws))))
         if level >= near:
             return level
+        if level < _NO_ERROR:
+            return near
         near = max(0.5 * level, _SMALLEST_BANDWIDTH[scale])
     return near

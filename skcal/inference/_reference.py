@@ -264,7 +264,7 @@ def _of_rows(
         )
     if labels is not None or (metric in _TAKE_LABELS and not two):
         params = {**params, "labels": known}
-    order = row_order(proba, weight)
+    order = row_order(_binary_forecast(proba) if two else proba, weight)
     if two:
         positive = np.asarray(_binary_forecast(proba), dtype=np.float64)[order]
         cumulative = np.column_stack([1.0 - positive, np.ones_like(positive)])

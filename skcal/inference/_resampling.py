@@ -90,6 +90,21 @@ def take(values, rows):
     return None if values is None else _safe_indexing(values, rows)
 
 
+def drop_weightless(sample_weight, *columns):
+    """Weights and columns without the rows of weight zero, which are no rows at all."""
+    if sample_weight is None or columns[0] is None:
+        return sample_weight, *columns
+    weight = check_weight(sample_weight, len(np.asarray(columns[0])))
+    rows = np.flatnonzero(weight > 0)
+    if rows.size == weight.size:
+        return sample_weight, *columns
+    # Columns of another length are refused where they are used.
+    return weight[rows], *(
+        column if column is None or len(column) != weight.size else take(column, rows)
+        for column in columns
+    )
+
+
 def of_rows(metric, params, rows, y_true, y_proba, sample_weight):
     """Any metric of some rows."""
     if sample_weight is not None:

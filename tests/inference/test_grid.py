@@ -273,7 +273,7 @@ def test_fixed_points_from_any_start():
 
 def test_no_residual_is_no_error():
     values = fixed_points(np.zeros((2, 512)), np.zeros(2), np.ones(2), 1.0, 0.005, 0.1)
-    assert values == pytest.approx([0.0, 0.0], abs=1e-200)
+    assert values.tolist() == [0.0, 0.0]
 
 
 def test_an_error_below_the_floor_is_that_at_the_floor():
