@@ -3,10 +3,10 @@
     python examples/benchmarks/speed_displays.py           # print
     python examples/benchmarks/speed_displays.py --save    # and keep in results/
 
-Both draw the smooth diagram with its band and the interval of smECE, by default: relplot
-with 200 replicates of the band and 100 of the interval, skcal with 1,000 of each. They
-take turns in one process, on the same data and one thread, and render what they draw.
-Times are the process's own; what counts is the median of the paired ratios. Needs
+Both draw the smooth diagram with its band and the interval of smECE, by default:
+relplot with 200 replicates of the band and 100 of the interval, skcal with 300 of each.
+They take turns in one process, on the same data and one thread, and render what they
+draw. Times are the process's own; what counts is the median of the paired ratios. Needs
 relplot. Takes about a minute.
 """
 
@@ -61,7 +61,7 @@ def theirs(y, p):
 def report():
     names = ["numpy", "scipy", "scikit-learn", "matplotlib", "relplot"]
     yield "With " + ", ".join(f"{n} {importlib.metadata.version(n)}" for n in names)
-    yield "\nProcessor time in turns: smooth diagram with band, interval and rendering\n"
+    yield "\nProcessor time in turns: diagram with band, interval and rendering\n"
     yield f"{'rows':>12}{'skcal':>10}{'relplot':>10}   ratio"
     for n in (1_000, 50_000):
         y, p = sample(n)

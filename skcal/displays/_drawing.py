@@ -401,11 +401,11 @@ def _drawn_points(ax):
     for collection in ax.collections:
         if collection.get_gid() != _STRIP:
             paths.extend(path.vertices for path in collection.get_paths())
-    share = np.linspace(0.0, 1.0, 8)[:, np.newaxis, np.newaxis]
+    share = np.linspace(0.0, 1.0, 5)[:, np.newaxis, np.newaxis]
     points = [np.zeros((0, 2))]
     for path in paths:
         path = np.asarray(path, dtype=float)
-        path = path[:: max(1, len(path) // 2000)]
+        path = path[:: max(1, len(path) // 500)]
         between = path[:-1] + share * np.diff(path, axis=0)
         points.append(between.reshape(-1, 2))
     points = np.concatenate(points)
