@@ -848,6 +848,8 @@ class ReliabilityDisplay:
     def _draw(self, ax, curve, label, style, look, height):
         smooth, binned = self.kind == "smooth", self.kind == "binned"
         default = {"marker": "o", "markersize": 4.5} if binned else {}
+        if smooth and curve.density is not None:
+            default["linewidth"] = drawing.thin_line()
         if label is not None:
             default["label"] = label
         line = drawing.draw_line(
