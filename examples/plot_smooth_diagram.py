@@ -58,10 +58,10 @@ models = {
 
 # %%
 # The smooth diagram has no bins to choose. Its bandwidth is smECE itself, the number in
-# the legend: the better the calibration, the finer the detail that is shown. The strip
-# at the bottom says where the forecasts are.
+# the legend with its 95 % interval: the better the calibration, the finer the detail
+# that is shown. The strips at the bottom say where the forecasts are.
 
-fig, ax = plt.subplots(figsize=(5.8, 6), layout="constrained")
+_, ax = plt.subplots(figsize=(5.8, 6.4), layout="constrained")
 print(f"{'':<28}{'AUC':>6}{'smECE':>8}   late at a forecast of 0.45 to 0.55")
 for name, model in models.items():
     p_late = model.fit(X_train, y_train).predict_proba(X_test)[:, 0]
@@ -72,8 +72,6 @@ for name, model in models.items():
     ReliabilityDisplay.from_predictions(
         y_test, p_late, pos_label="late", name=name, ax=ax
     )
-ax.get_legend().remove()
-fig.legend(loc="outside lower center", ncols=2, fontsize="small")
 ax.set_title("50,000 flights from New York")
 plt.show()
 

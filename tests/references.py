@@ -336,3 +336,33 @@ def variational_mean(name, f, z, y, weight=None):
         for w, a, b, c in zip(weight, f, z, y, strict=True)
     )
     return total / sum(weight)
+
+
+# -- reliability curves ----------------------------------------------------------
+
+
+def reflected_kernel(t, f, sigma):
+    """K_sigma(t, f) for every node t and forecast f, of shape (n_nodes, n_rows)."""
+    t, f = np.asarray(t, dtype=float)[:, None], np.asarray(f, dtype=float)
+    kernel = sum(np.exp(-0.5 * ((t - c) / sigma) ** 2) for c in _images(f, sigma))
+    return kernel / (sigma * math.sqrt(2 * math.pi))
+
+
+def isotonic_min_max(f, y, w=None):
+    """Isotonic regression by its min-max formula: O(n^3), one value per row."""
+    f, y = np.asarray(f, dtype=float), np.asarray(y, dtype=float)
+    w = np.ones(len(f)) if w is None else np.asarray(w, dtype=float)
+    values = np.unique(f)
+
+    def mean(low, high):
+        inside = (f >= low) & (f <= high)
+        return float(np.sum(w[inside] * y[inside]) / np.sum(w[inside]))
+
+    fitted = [
+        max(
+            min(mean(low, high) for high in values[values >= value])
+            for low in values[values <= value]
+        )
+        for value in values
+    ]
+    return np.array(fitted)[np.searchsorted(values, f)]

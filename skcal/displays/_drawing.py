@@ -20,8 +20,7 @@ _MOST_SEGMENTS = 300
 _SMALLEST_FONT = 5.5
 _COUNTS_FONT = 0.7
 # Sizes of a legend that are tried before there is made room for it.
-_LEGEND_SCALES = (1.0, 0.9, 0.8, 0.7)
-_SMALLER_SCALES = (0.65, 0.6, 0.55)
+_LEGEND_SCALES = (1.0, 0.9, 0.8, 0.7, 0.6)
 _BORDER_PAD, _BORDER_AXES_PAD = 0.3, 0.5
 _SPACING = {"labelspacing": 0.3, "handlelength": 1.6, "handletextpad": 0.6}
 _BRACKETS = re.compile(r"^(.+) \((.+)\)$")
@@ -68,7 +67,7 @@ def draw_widths(ax, line, density):
     if not drawn.any():
         return None
     at = np.arange(density.size) / (density.size - 1)
-    widths = line.get_linewidth() * (0.5 + 1.5 * np.interp(middle, at, thickness))
+    widths = line.get_linewidth() * (0.5 + 1.7 * np.interp(middle, at, thickness))
     segments = np.stack([points[:-1], points[1:]], axis=1)
     return ax.add_collection(
         LineCollection(
@@ -257,6 +256,13 @@ def unit_in_inches(ax):
     return inches[0] / x, inches[1] / y
 
 
+def thin_line():
+    """Width of a line that is drawn wider where there are forecasts."""
+    from matplotlib import rcParams
+
+    return 0.7 * rcParams["lines.linewidth"]
+
+
 def _font_size(key):
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
@@ -307,6 +313,8 @@ def place_legend(ax):
         size = _scaled(full_size, scale)
         for texts, extents in wordings:
             width, height = _legend_size(extents, size) / units
+            if width > right - left:
+                continue
             if _is_free(points, left, left + width, top - height, top):
                 return _legend(ax, handles, texts, size)
             if _is_free(points, right - width, right, floor, floor + height):
@@ -328,7 +336,7 @@ def _headroom(ax, wordings, full_size):
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     before = unit_in_inches(ax)[1]
     found = []
-    for scale in (*_LEGEND_SCALES, *_SMALLER_SCALES):
+    for scale in _LEGEND_SCALES:
         size = _scaled(full_size, scale)
         for texts, extents in wordings:
             for n_columns in range(1, len(texts) + 1):
@@ -401,11 +409,11 @@ def _drawn_points(ax):
     for collection in ax.collections:
         if collection.get_gid() != _STRIP:
             paths.extend(path.vertices for path in collection.get_paths())
-    share = np.linspace(0.0, 1.0, 8)[:, np.newaxis, np.newaxis]
     points = [np.zeros((0, 2))]
     for path in paths:
         path = np.asarray(path, dtype=float)
-        path = path[:: max(1, len(path) // 2000)]
+        path = path[:: max(1, len(path) // 500)]
+        share = np.linspace(0.0, 1.0, 3 + 200 // len(path))[:, np.newaxis, np.newaxis]
         between = path[:-1] + share * np.diff(path, axis=0)
         points.append(between.reshape(-1, 2))
     points = np.concatenate(points)

@@ -370,7 +370,7 @@ class ReliabilityDisplay:
         groups=None,
         band="auto",
         confidence_level=0.95,
-        n_resamples=1000,
+        n_resamples=300,
         random_state=0,
         name=None,
         ax=None,
@@ -413,7 +413,7 @@ class ReliabilityDisplay:
             map is learned once per replicate.
         confidence_level : float, default=0.95
             Probability with which a band covers, at each forecast.
-        n_resamples : int, default=1000
+        n_resamples : int, default=300
             Number of bootstrap replicates or simulations.
         random_state : int, RandomState instance or None, default=0
             Seed of the resampling.
@@ -506,7 +506,7 @@ class ReliabilityDisplay:
         groups=None,
         band="auto",
         confidence_level=0.95,
-        n_resamples=1000,
+        n_resamples=300,
         random_state=0,
         name=None,
         ax=None,
@@ -550,7 +550,7 @@ class ReliabilityDisplay:
             map is learned once per replicate.
         confidence_level : float, default=0.95
             Probability with which a band covers, at each forecast.
-        n_resamples : int, default=1000
+        n_resamples : int, default=300
             Number of bootstrap replicates or simulations.
         random_state : int, RandomState instance or None, default=0
             Seed of the resampling.
@@ -653,7 +653,7 @@ class ReliabilityDisplay:
         pos_label=None,
         band=None,
         confidence_level=0.95,
-        n_resamples=1000,
+        n_resamples=300,
         random_state=0,
         name=None,
         ax=None,
@@ -691,7 +691,7 @@ class ReliabilityDisplay:
             none, and the spread of the folds is shaded.
         confidence_level : float, default=0.95
             Probability with which a band covers, at each forecast.
-        n_resamples : int, default=1000
+        n_resamples : int, default=300
             Number of bootstrap replicates or simulations.
         random_state : int, RandomState instance or None, default=0
             Seed of the resampling.
@@ -848,6 +848,8 @@ class ReliabilityDisplay:
     def _draw(self, ax, curve, label, style, look, height):
         smooth, binned = self.kind == "smooth", self.kind == "binned"
         default = {"marker": "o", "markersize": 4.5} if binned else {}
+        if smooth and curve.density is not None:
+            default["linewidth"] = drawing.thin_line()
         if label is not None:
             default["label"] = label
         line = drawing.draw_line(

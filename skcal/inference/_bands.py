@@ -29,6 +29,8 @@ _REACH = 6.0
 # Parts of [0, 1] and of the rows that isotonic and other maps are replicated on.
 _PARTS = 512
 _FINE, _MANY_ROWS = 1 << 16, 1 << 17
+# smECE of calibrated forecasts that are spread over [0, 1] is 0.3 n^(-1/3).
+_CHANCE = 0.3
 # Parts of a bin.
 _PARTS_OF_BIN = 64
 
@@ -220,7 +222,9 @@ def _smooth_and_increasing(problem, at, mass):
 
     k events among n rows count as the rate (k + 1/2) / (n + 1).
     """
-    smooth = smooth_curve(problem)
+    # smECE itself smooths away what an isotonic curve shows of forecasts far off.
+    finest = _CHANCE * problem.forecast.size ** (-1.0 / 3.0)
+    smooth = smooth_curve(problem, most_bandwidth=finest)
     rate = (smooth.prob_true * smooth.rows + 0.5) / (smooth.rows + 1.0)
     rate = np.interp(at, smooth.prob_pred, rate)
     return isotonic_regression(rate, sample_weight=np.maximum(mass, 1e-12 * mass.max()))

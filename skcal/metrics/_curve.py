@@ -54,15 +54,15 @@ class ReliabilityCurve:
     split: dict | None = None
 
 
-def smooth_curve(problem, n_nodes=None):
+def smooth_curve(problem, n_nodes=None, most_bandwidth=np.inf):
     """Kernel regression of the outcome at the bandwidth of smECE, which is its error.
 
     The curve has no points beyond the forecasts, and none where the kernel covers less
     than half a row's worth of them. `n_nodes` intervals of [0, 1] are used, by default
-    a few per bandwidth.
+    a few per bandwidth. A `most_bandwidth` limits the bandwidth and leaves the error.
     """
     error = smooth_fixed_point(problem, "linear")
-    bandwidth = max(error, _SMALLEST_BANDWIDTH)
+    bandwidth = max(min(error, most_bandwidth), _SMALLEST_BANDWIDTH)
     n_cells = n_cells_for(bandwidth, 1.0)
     events, rows = MomentGrid(n_cells), MomentGrid(n_cells)
     squares = total = 0.0

@@ -1,0 +1,103 @@
+"""Speed of the reliability diagram beside relplot's, and at ten million rows.
+
+    python examples/benchmarks/speed_displays.py           # print
+    python examples/benchmarks/speed_displays.py --save    # and keep in results/
+
+Both draw the smooth diagram with its band and the interval of smECE, by default:
+relplot with 200 replicates of the band and 100 of the interval, skcal with 300 of each.
+They take turns in one process, on the same data and one thread, and render what they
+draw. Times are the process's own; what counts is the median of the paired ratios. Needs
+relplot. Takes about a minute.
+"""
+
+import argparse
+import importlib.metadata
+import time
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import relplot
+from threadpoolctl import threadpool_limits
+
+from skcal import ReliabilityDisplay
+
+RESULT = Path(__file__).parent / "results" / "speed_displays.txt"
+ROUNDS = 3
+
+
+def sample(n, seed=0):
+    """Moderately overconfident forecasts spread over [0, 1], and outcomes."""
+    rng = np.random.default_rng(seed)
+    forecast = rng.beta(0.7, 0.7, size=n)
+    outcome = (rng.uniform(size=n) < 0.1 + 0.8 * forecast).astype(np.int64)
+    return outcome, forecast
+
+
+def seconds(draw):
+    # relplot changes matplotlib's global style and warns of its own dependencies.
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        draw().canvas.draw()
+        taken = time.process_time() - start
+    plt.close("all")
+    return taken
+
+
+def ours(y, p, **options):
+    return lambda: ReliabilityDisplay.from_predictions(y, p, **options).figure_
+
+
+def theirs(y, p):
+    return lambda: relplot.rel_diagram(p, y)[0]
+
+
+def report():
+    names = ["numpy", "scipy", "scikit-learn", "matplotlib", "relplot"]
+    yield "With " + ", ".join(f"{n} {importlib.metadata.version(n)}" for n in names)
+    yield "\nProcessor time in turns: diagram with band, interval and rendering\n"
+    yield f"{'rows':>12}{'skcal':>10}{'relplot':>10}   ratio"
+    for n in (1_000, 50_000):
+        y, p = sample(n)
+        draws = ours(y, p), theirs(y, p)
+        for draw in draws:
+            seconds(draw)  # warm caches and lazy imports
+        times = np.array([[seconds(draw) for draw in draws] for _ in range(ROUNDS)])
+        ratio = np.median(times[:, 1] / times[:, 0])
+        mine, peers = np.median(times, axis=0)
+        yield f"{n:>12,}{mine:8.2f} s{peers:8.2f} s   {ratio:.1f} x faster"
+    yield "\nskcal alone, by kind\n"
+    options = {
+        "smooth": {},
+        "smooth, band=None": {"band": None},
+        'smooth, band="both"': {"band": "both"},
+        "binned": {"kind": "binned"},
+        "binned, quantile": {"kind": "binned", "strategy": "quantile"},
+        "isotonic": {"kind": "isotonic"},
+    }
+    sizes = (50_000, 10_000_000)
+    yield f"{'rows':<22}" + "".join(f"{n:>14,}" for n in sizes)
+    samples = [sample(n) for n in sizes]
+    for name, option in options.items():
+        times = [seconds(ours(y, p, **option)) for y, p in samples]
+        yield f"{name:<22}" + "".join(f"{taken:12.2f} s" for taken in times)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
+    save = parser.parse_args().save
+    lines = []
+    with threadpool_limits(1):
+        for line in report():
+            print(line, flush=True)
+            lines.append(line + "\n")
+    if save:
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text("".join(lines))
