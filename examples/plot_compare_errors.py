@@ -58,8 +58,8 @@ plt.show()
 
 # %%
 # How much it matters: the log loss is what recalibration would leave, in grey, and what
-# it would take off, in colour. Naive Bayes has the largest error by far, and most of its
-# loss would go.
+# it would take off, in colour. Naive Bayes has the largest error by far, and most of
+# its loss would go.
 
 CalibrationErrorDisplay.from_estimators(
     models, X_test, y_test, loss="log_loss", recalibrator=BetaCalibration()
