@@ -32,6 +32,8 @@ DIRECTIONS = ("over", "under")
 ESTIMATES = ("variational", "plugin", "midpoint")
 LEAVE_ONE_OUT = "leave-one-out"
 _CHUNK = 1 << 15
+# Recalibrators may compute in float32, or round.
+_ROW_SUM_TOLERANCE = 1e-3
 # Rows and folds that suffice to tell how much the folds' recalibrators differ.
 _COMPARED_ROWS, _COMPARED_FOLDS = 1000, 10
 
@@ -641,7 +643,13 @@ def _given_folds(cv, predictions, groups, n_samples):
             raise ValueError(
                 f"cv gives a fold with {train.size} training and {test.size} test rows."
             )
-        n_tests[test] += 1
+        seen = np.intersect1d(train, test).shape[0]
+        if seen:
+            raise ValueError(
+                f"cv gives a fold that trains on {seen} of its test rows. Pass cv=None "
+                "to recalibrate in sample."
+            )
+        n_tests += np.bincount(test, minlength=n_samples)
         splits.append((train, test))
     if not splits:
         raise ValueError(f"cv gives no folds. Got cv={cv!r}.")
@@ -656,8 +664,13 @@ def _given_folds(cv, predictions, groups, n_samples):
 
 def _as_rows(rows, n_samples):
     rows = np.asarray(rows)
-    if rows.dtype == bool:
+    if rows.dtype == bool and rows.shape == (n_samples,):
         return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ValueError(
+            f"cv must give row numbers or a mask of all {n_samples} rows. Got "
+            f"{rows.dtype} of shape {rows.shape}."
+        )
     if rows.size and not (rows.min() >= 0 and rows.max() < n_samples):
         raise ValueError(
             f"cv names rows from {rows.min()} to {rows.max()}; there are {n_samples}."
@@ -766,6 +779,16 @@ def _check_recalibrated(proba, recalibrator):
             f"{type(recalibrator).__name__}.predict_proba must give probabilities in "
             f"[0, 1]. It gave {found}."
         )
+    if proba.shape[1] > 2:
+        # Of two classes one is measured; of more, tangents need whole vectors: those of
+        # the Kullback-Leibler divergence are no bound elsewhere.
+        total = proba.sum(axis=1, dtype=np.float64)
+        worst = total[np.argmax(np.abs(total - 1.0))]
+        if abs(worst - 1.0) > _ROW_SUM_TOLERANCE:
+            raise ValueError(
+                f"The rows of {type(recalibrator).__name__}.predict_proba must sum to "
+                f"one. One sums to {worst:.6g}."
+            )
 
 
 # Estimates ----------------------------------------------------------------------------

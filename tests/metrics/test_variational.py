@@ -721,7 +721,12 @@ def test_float32_is_no_error_and_rounding_is_no_miscalibration():
         ({"cv": []}, "cv gives no folds"),
         ({"cv": [([0, 1], [])]}, "a fold with 2 training and 0 test rows"),
         ({"cv": [([0, 1], [99])]}, "cv names rows from 99 to 99; there are 40"),
+        ({"cv": [([0, 1], [2.5])]}, "row numbers or a mask of all 40"),
+        ({"cv": [([0, 1], [True])]}, "row numbers or a mask of all 40"),
+        ({"cv": [([0, 1], [5, 5])]}, "hold each row at most once: 1 rows"),
+        ({"cv": [([0, 1], [1, 2])]}, "trains on 1 of its test rows"),
         ({"groups": [1, 2]}, "groups has 2 and y_proba 40"),
+        ({"groups": [1.0] * 39 + [np.nan]}, "groups contains NaN .* row 39"),
         ({"groups": [1] * 40}, "with groups needs at least 2 groups"),
         ({"sample_weight": [1.0] * 39}, r"sample_weight must have shape \(40,\)"),
     ],
@@ -778,6 +783,15 @@ def test_a_recalibrator_that_gives_no_probabilities():
     ):
         with pytest.raises(ValueError, match=message):
             variational_ece(y, f, recalibrator=wrong)
+
+
+def test_vectors_of_a_recalibrator_must_sum_to_one():
+    f, y, _ = vectors(32, 60)
+    # Saves log loss, and is no probability.
+    with pytest.raises(ValueError, match=r"must sum to one\. One sums to 2\.7"):
+        variational_ece(y, f, recalibrator=Map(lambda p: 0.9 + 0.0 * p))
+    rounded = Map(lambda p: p.astype(np.float32))
+    assert abs(variational_ece(y, f, divergence="kl", recalibrator=rounded)) < 1e-6
 
 
 def test_weights_for_a_recalibrator_that_takes_none():
