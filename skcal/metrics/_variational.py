@@ -369,6 +369,7 @@ class VariationalECE(BaseEstimator):
             fold_sizes=np.array(sizes),
             recalibrated_proba=shown[0] if len(shown) == 1 else np.column_stack(shown),
             is_lower_bound=self.cv is not None,
+            degrees_of_freedom=sums.degrees_of_freedom,
         )
 
     def _recalibrator(self):
@@ -454,6 +455,9 @@ class VariationalECEResult:
         never tests.
     is_lower_bound : bool
         Whether `value` is a lower bound in expectation: not with ``cv=None``.
+    degrees_of_freedom : int
+        Those of the standard errors: the number of rows that weigh something, or of
+        groups, less that of folds.
 
     See Also
     --------
@@ -483,6 +487,7 @@ class VariationalECEResult:
     fold_sizes: np.ndarray = field(repr=False)
     recalibrated_proba: np.ndarray = field(repr=False)
     is_lower_bound: bool
+    degrees_of_freedom: int
 
     def lower_bound(self, confidence_level=0.95):
         """Lower confidence bound of the true calibration error.
@@ -512,8 +517,7 @@ class VariationalECEResult:
             raise ValueError(
                 f"confidence_level must be in (0, 1). Got {confidence_level!r}."
             )
-        freedom = max(1, int(self.fold_sizes.sum()) - self.fold_sizes.shape[0])
-        quantile = float(stdtrit(freedom, confidence_level))
+        quantile = float(stdtrit(max(1, self.degrees_of_freedom), confidence_level))
         if isinstance(self.value, dict):
             return {
                 name: value - quantile * self.standard_error[name]
@@ -598,6 +602,11 @@ def _folds(cv, predictions, groups, random_state):
         # Rows that weigh nothing are told their probabilities, and that is all.
         counted, ignored = np.flatnonzero(weight > 0), np.flatnonzero(weight == 0)
     values = scores[counted], codes[counted], np.asarray(weight[counted], np.float64)
+    if isinstance(cv, str) and cv == LEAVE_ONE_OUT and groups is not None:
+        raise ValueError(
+            f"cv={cv!r} leaves out rows and not groups: the other rows of a group "
+            "would tell of them. Pass a number of folds with groups."
+        )
     if cv is None or isinstance(cv, str):
         order = counted[row_order(*values)]
         return [(order, np.concatenate([order, ignored]))]
@@ -965,6 +974,14 @@ class _Sums:
             names, self._cluster = np.unique(pairs, return_inverse=True)
             self._cluster_fold = names // (index.max() + 1)
 
+        self._counts = np.bincount(self._cluster_fold, minlength=self.n_folds)
+
+    @property
+    def degrees_of_freedom(self):
+        # A fold of one row has no spread of its own.
+        centres = self.n_folds if self._counts.min() >= 2 else 1
+        return int(self._counts.sum()) - centres
+
     def mean(self, values):
         return float(self.weight @ values / self.total)
 
@@ -988,14 +1005,13 @@ class _Sums:
         error : float
             NaN for a single row.
         """
-        counts = np.bincount(self._cluster_fold, minlength=self.n_folds)
+        counts = self._counts
         if counts.sum() < 2:
             return np.nan
         if counts.min() >= 2:
             centre = self.fold_means(values)[self.fold]
             stretch = counts / (counts - 1.0)
         else:
-            # A fold of one row has no spread of its own.
             centre = self.mean(values)
             stretch = np.full(self.n_folds, counts.sum() / (counts.sum() - 1.0))
         deviation = (self.weight * (values - centre))[self._counted]
