@@ -53,10 +53,10 @@ def variational_ece(
     random_state=0,
     groups=None,
 ):
-    r"""Variational calibration error (V-ECE).
+    """Variational calibration error (V-ECE).
 
     The calibration error is how far forecasts f are from the true probabilities given
-    the forecast, :math:`C = P(Y \mid f)`: the mean of a divergence :math:`D_f(C)`. It
+    the forecast, :math:`C = P(Y \\mid f)`: the mean of a divergence :math:`D_f(C)`. It
     equals the risk that the best recalibration would remove. A recalibrator is fitted
     on other folds than it is applied to, and the risk that it removes is the estimate:
     in expectation it never exceeds the calibration error, whatever the recalibrator.
@@ -132,7 +132,7 @@ def variational_ece(
     Notes
     -----
     With z the recalibrated probabilities of a held-out row, the estimate is the mean of
-    :math:`D_f(z) + \langle Y - z, \nabla D_f(z) \rangle` over the rows, which has the
+    :math:`D_f(z) + \\langle Y - z, \\nabla D_f(z) \\rangle` over the rows, which has the
     expectation :math:`E[D_f(C)]` for z = C and a smaller one for every other z.
 
     References
