@@ -90,6 +90,13 @@ def _report(options):
         )
         if column is not None
     }
+    if options.json and "all" in map(str, optional.get("groups", [])):
+        raise _Complaint(
+            "--json calls the block of all rows 'all', as one of the groups is called: "
+            "rename the group"
+        )
+    if options.plot is not None and options.plot.is_dir():
+        raise _Complaint(f"{options.plot} is a directory; --plot needs a file name")
     y_true, y_proba = y_true.to_numpy(), proba.to_numpy()
     if y_proba.shape[1] == 1:
         y_proba = y_proba[:, 0]

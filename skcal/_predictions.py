@@ -404,6 +404,9 @@ def check_groups(groups, n_samples, name="groups"):
             f"Found input variables with inconsistent numbers of samples: {name} has "
             f"{groups.shape[0]} and y_proba {n_samples}."
         )
+    if groups.dtype.kind == "f" and np.isnan(groups).any():
+        missing = np.flatnonzero(np.isnan(groups))
+        raise ValueError(_missing_labels(name, missing, n_samples))
     return groups
 
 
@@ -452,10 +455,7 @@ def _labels_from_objects(y, name):
     if types - {str, int, bool}:
         missing = [row for row, value in enumerate(values) if _is_missing(value)]
     if missing:
-        raise ValueError(
-            f"Input {name} contains NaN or missing labels: {len(missing)} of {y.size}, "
-            f"the first at row {missing[0]}. Drop these rows first."
-        )
+        raise ValueError(_missing_labels(name, missing, y.size))
     if types <= {str, np.str_}:
         return y
     if all(issubclass(t, (bool, np.bool_, int, float, np.number)) for t in types):
@@ -465,6 +465,13 @@ def _labels_from_objects(y, name):
             f"{name} mixes labels of types {names}; give all labels one type."
         )
     return y
+
+
+def _missing_labels(name, missing, n_samples):
+    return (
+        f"Input {name} contains NaN or missing labels: {len(missing)} of {n_samples}, "
+        f"the first at row {missing[0]}. Drop these rows first."
+    )
 
 
 def _is_missing(value):

@@ -155,7 +155,7 @@ def calibration_report(
     >>> print(report.splitlines()[-2])
     Miscalibrated (p < 0.0001). Over-confident: forecasts are more extreme than the
     """
-    if not isinstance(digits, Integral) or digits < 0:
+    if not isinstance(digits, Integral) or isinstance(digits, bool) or digits < 0:
         raise ValueError(f"digits must be an integer of at least 0. Got {digits!r}.")
     predictions = check_predictions(
         y_true,
@@ -171,7 +171,8 @@ def calibration_report(
     if groups is not None:
         groups = check_groups(groups, predictions.n_samples)
         for group in sorted(set(groups.tolist())):
-            blocks[group] = _subset(predictions, np.flatnonzero(groups == group))
+            rows = np.flatnonzero(groups == group)
+            blocks[group] = _subset(predictions, rows, group)
     reports = {group: _Report(block, settings) for group, block in blocks.items()}
     if output_dict:
         tables = {group: report.as_dict() for group, report in reports.items()}
@@ -222,12 +223,14 @@ class _Settings:
         )
 
 
-def _subset(predictions, rows):
+def _subset(predictions, rows, group):
     weight = predictions.sample_weight
     if weight is not None:
         weight = weight[rows]
         if not weight.any():
-            raise ValueError("A group has rows of weight zero only. Leave it out.")
+            raise ValueError(
+                f"Group {group!r} has rows of weight zero only. Leave it out."
+            )
     return replace(
         predictions,
         proba=predictions.proba[rows],
@@ -290,7 +293,7 @@ class _Report:
 
     def as_text(self, digits):
         predictions = self.predictions
-        n_samples = f"{self.n_samples:,} forecasts"
+        n_samples = f"{self.n_samples:,} forecast{'s' if self.n_samples > 1 else ''}"
         if predictions.is_binary:
             title = f"Calibration of {n_samples} of {predictions.pos_label}"
         else:
@@ -417,11 +420,13 @@ class _Event:
             bound = value - normal * spread
             evidence = f" (the L1 error is above {bound:.3f}, by V-ECE)"
         if not (by_test or by_bound):
-            return (
+            n_samples = self.problem.forecast.shape[0]
+            rows = "this row" if n_samples == 1 else f"these {n_samples:,} rows"
+            said = [
                 f"Not shown to be miscalibrated{evidence}. An smECE of up to "
-                f"{self.interval['high']:.3f} is not ruled out by these "
-                f"{self.problem.forecast.shape[0]:,} rows."
-            )
+                f"{self.interval['high']:.3f} is not ruled out by {rows}."
+            ]
+            return " ".join(said + self._caveats())
         said = [f"Miscalibrated{evidence}.", self._direction(normal)]
         forecast, observed, spread = self.means
         excess = abs(forecast - observed)
@@ -432,7 +437,17 @@ class _Event:
                 f"Predicted probabilities {verb} the observed frequency by "
                 f"{excess:.3f} on average (95 % interval {low:.3f} to {high:.3f})."
             )
-        return " ".join(said)
+        return " ".join(said + self._caveats())
+
+    def _caveats(self):
+        """Resampling equal outcomes, or recalibrating by them, shows no uncertainty."""
+        if 0.0 < self.means[1] < 1.0:
+            return []
+        what = "All outcomes are the same"
+        if not self.is_binary:
+            often = "always" if self.means[1] > 0.0 else "never"
+            what = f"The top class is {often} right"
+        return [f"{what}: the intervals are too short, and V-ECE may miss the error."]
 
     def _direction(self, normal):
         over, under = self.error.over["l1"], self.error.under["l1"]

@@ -112,6 +112,16 @@ def test_picture_of_groups(folder):
             "predictions.csv",
             "nowhere",
         ),
+        (
+            ["--target", "y", "--proba", "p", "--plot", "."],
+            "predictions.csv",
+            "is a directory",
+        ),
+        (
+            ["--target", "y", "--proba", "p", "--groups", "g", "--json"],
+            "all.csv",
+            "rename the group",
+        ),
     ],
 )
 def test_mistakes_give_one_line(folder, capsys, options, file, message, monkeypatch):
@@ -120,6 +130,7 @@ def test_mistakes_give_one_line(folder, capsys, options, file, message, monkeypa
     (folder / "empty.csv").write_text("")
     (folder / "broken.parquet").write_text("not one")
     (folder / "holes.csv").write_text("y,p\n0,0.3\n1,\n")
+    (folder / "all.csv").write_text("y,p,g\n0,0.3,all\n1,0.4,some\n")
     assert run(folder, *options, file=file) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -237,6 +237,19 @@ def test_order_of_rows_and_jobs_change_nothing():
 def test_odd_samples(y, f):
     summary = calibration_report(y, f, **QUICK).split("\n\n")[-1]
     assert summary.startswith(("Miscalibrated", "Not shown to be miscalibrated"))
+    assert ("All outcomes are the same" in summary) == (len(set(y)) == 1)
+
+
+def test_a_top_class_that_is_never_right():
+    f = np.tile([0.5, 0.3, 0.2], (20, 1))
+    report = calibration_report([1, 2] * 10, f, labels=[0, 1, 2], **QUICK)
+    assert "The top class is never right" in report.replace("\n", " ")
+
+
+def test_a_single_row_is_singular():
+    report = calibration_report([1], [0.3], **QUICK)
+    assert report.startswith("Calibration of 1 forecast of 1\n")
+    assert "by this row." in report.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +260,9 @@ def test_odd_samples(y, f):
         ({"confidence_level": 95}, "confidence_level"),
         ({"n_resamples": 0}, "n_resamples must be a positive integer"),
         ({"recalibrator": "beta"}, "object with fit and predict_proba"),
-        ({"sample_weight": [1, 0], "groups": [0, 1]}, "weight zero only"),
+        ({"sample_weight": [1, 0], "groups": ["a", "b"]}, "Group 'b' has .* zero only"),
+        ({"digits": True}, "digits must be an integer"),
+        ({"groups": [1.0, np.nan]}, "groups contains NaN or missing labels: 1 of 2"),
     ],
 )
 def test_what_is_wrong_is_named(options, message):

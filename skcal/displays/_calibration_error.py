@@ -453,8 +453,12 @@ class CalibrationErrorDisplay:
         ax.set(yticks=range(len(rows)), xlabel=xlabel)
         ax.set_yticklabels(labels)
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        low = min(0.0, *(e.low for e in self.estimates if np.isfinite(e.low)), 0.0)
-        ax.set_xlim(left=None if low < 0.0 else 0.0)
+        # Autoscaling stays on, for what is drawn later, here or on axes that share x.
+        sharing = ax.get_shared_x_axes().get_siblings(ax)
+        if min(other.dataLim.x0 for other in sharing) >= 0.0:
+            ax.set_xlim(left=0.0, auto=True)
+        else:
+            ax.axvline(0.0, color=_ink(), lw=0.8, zorder=0.5)
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
@@ -462,8 +466,9 @@ class CalibrationErrorDisplay:
             ax.legend(
                 unique.values(),
                 unique.keys(),
-                loc="lower center",
-                bbox_to_anchor=(0.5, 1.0),
+                # From the right end over the names, beside which there is no room.
+                loc="lower right",
+                bbox_to_anchor=(1.0, 1.0),
                 ncols=min(3, len(unique)),
                 frameon=False,
                 fontsize="small",

@@ -32,6 +32,8 @@ DIRECTIONS = ("over", "under")
 ESTIMATES = ("variational", "plugin", "midpoint")
 LEAVE_ONE_OUT = "leave-one-out"
 _CHUNK = 1 << 15
+# Recalibrators may compute in float32, or round.
+_ROW_SUM_TOLERANCE = 1e-3
 # Rows and folds that suffice to tell how much the folds' recalibrators differ.
 _COMPARED_ROWS, _COMPARED_FOLDS = 1000, 10
 
@@ -367,6 +369,7 @@ class VariationalECE(BaseEstimator):
             fold_sizes=np.array(sizes),
             recalibrated_proba=shown[0] if len(shown) == 1 else np.column_stack(shown),
             is_lower_bound=self.cv is not None,
+            degrees_of_freedom=sums.degrees_of_freedom,
         )
 
     def _recalibrator(self):
@@ -452,6 +455,9 @@ class VariationalECEResult:
         never tests.
     is_lower_bound : bool
         Whether `value` is a lower bound in expectation: not with ``cv=None``.
+    degrees_of_freedom : int
+        Those of the standard errors: the number of rows that weigh something, or of
+        groups, less that of folds.
 
     See Also
     --------
@@ -481,6 +487,7 @@ class VariationalECEResult:
     fold_sizes: np.ndarray = field(repr=False)
     recalibrated_proba: np.ndarray = field(repr=False)
     is_lower_bound: bool
+    degrees_of_freedom: int
 
     def lower_bound(self, confidence_level=0.95):
         """Lower confidence bound of the true calibration error.
@@ -510,8 +517,7 @@ class VariationalECEResult:
             raise ValueError(
                 f"confidence_level must be in (0, 1). Got {confidence_level!r}."
             )
-        freedom = max(1, int(self.fold_sizes.sum()) - self.fold_sizes.shape[0])
-        quantile = float(stdtrit(freedom, confidence_level))
+        quantile = float(stdtrit(max(1, self.degrees_of_freedom), confidence_level))
         if isinstance(self.value, dict):
             return {
                 name: value - quantile * self.standard_error[name]
@@ -596,6 +602,11 @@ def _folds(cv, predictions, groups, random_state):
         # Rows that weigh nothing are told their probabilities, and that is all.
         counted, ignored = np.flatnonzero(weight > 0), np.flatnonzero(weight == 0)
     values = scores[counted], codes[counted], np.asarray(weight[counted], np.float64)
+    if isinstance(cv, str) and cv == LEAVE_ONE_OUT and groups is not None:
+        raise ValueError(
+            f"cv={cv!r} leaves out rows and not groups: the other rows of a group "
+            "would tell of them. Pass a number of folds with groups."
+        )
     if cv is None or isinstance(cv, str):
         order = counted[row_order(*values)]
         return [(order, np.concatenate([order, ignored]))]
@@ -641,7 +652,13 @@ def _given_folds(cv, predictions, groups, n_samples):
             raise ValueError(
                 f"cv gives a fold with {train.size} training and {test.size} test rows."
             )
-        n_tests[test] += 1
+        seen = np.intersect1d(train, test).shape[0]
+        if seen:
+            raise ValueError(
+                f"cv gives a fold that trains on {seen} of its test rows. Pass cv=None "
+                "to recalibrate in sample."
+            )
+        n_tests += np.bincount(test, minlength=n_samples)
         splits.append((train, test))
     if not splits:
         raise ValueError(f"cv gives no folds. Got cv={cv!r}.")
@@ -656,8 +673,13 @@ def _given_folds(cv, predictions, groups, n_samples):
 
 def _as_rows(rows, n_samples):
     rows = np.asarray(rows)
-    if rows.dtype == bool:
+    if rows.dtype == bool and rows.shape == (n_samples,):
         return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ValueError(
+            f"cv must give row numbers or a mask of all {n_samples} rows. Got "
+            f"{rows.dtype} of shape {rows.shape}."
+        )
     if rows.size and not (rows.min() >= 0 and rows.max() < n_samples):
         raise ValueError(
             f"cv names rows from {rows.min()} to {rows.max()}; there are {n_samples}."
@@ -766,6 +788,16 @@ def _check_recalibrated(proba, recalibrator):
             f"{type(recalibrator).__name__}.predict_proba must give probabilities in "
             f"[0, 1]. It gave {found}."
         )
+    if proba.shape[1] > 2:
+        # Of two classes one is measured; of more, tangents need whole vectors: those of
+        # the Kullback-Leibler divergence are no bound elsewhere.
+        total = proba.sum(axis=1, dtype=np.float64)
+        worst = total[np.argmax(np.abs(total - 1.0))]
+        if abs(worst - 1.0) > _ROW_SUM_TOLERANCE:
+            raise ValueError(
+                f"The rows of {type(recalibrator).__name__}.predict_proba must sum to "
+                f"one. One sums to {worst:.6g}."
+            )
 
 
 # Estimates ----------------------------------------------------------------------------
@@ -942,6 +974,14 @@ class _Sums:
             names, self._cluster = np.unique(pairs, return_inverse=True)
             self._cluster_fold = names // (index.max() + 1)
 
+        self._counts = np.bincount(self._cluster_fold, minlength=self.n_folds)
+
+    @property
+    def degrees_of_freedom(self):
+        # A fold of one row has no spread of its own.
+        centres = self.n_folds if self._counts.min() >= 2 else 1
+        return int(self._counts.sum()) - centres
+
     def mean(self, values):
         return float(self.weight @ values / self.total)
 
@@ -965,14 +1005,13 @@ class _Sums:
         error : float
             NaN for a single row.
         """
-        counts = np.bincount(self._cluster_fold, minlength=self.n_folds)
+        counts = self._counts
         if counts.sum() < 2:
             return np.nan
         if counts.min() >= 2:
             centre = self.fold_means(values)[self.fold]
             stretch = counts / (counts - 1.0)
         else:
-            # A fold of one row has no spread of its own.
             centre = self.mean(values)
             stretch = np.full(self.n_folds, counts.sum() / (counts.sum() - 1.0))
         deviation = (self.weight * (values - centre))[self._counted]

@@ -220,6 +220,52 @@ def test_axes_given_and_global_state_left_alone():
     assert dict(matplotlib.rcParams) == before
 
 
+def test_axes_that_share_x_show_all_errors():
+    y, probas = draw(8)
+    for first, second in ((y, 1 - y), (1 - y, y)):
+        figure = Figure()
+        axes = figure.subplots(2, sharex=True)
+        for ax, outcome in zip(axes, (first, second), strict=True):
+            CalibrationErrorDisplay.from_predictions(outcome, probas, ax=ax, **QUICK)
+        low, high = axes[0].get_xlim()
+        assert low == 0.0
+        for ax in axes:
+            for line in ax.lines:
+                assert low <= np.min(line.get_xdata()) <= high
+
+
+def test_negative_errors_stay_in_sight_on_axes_that_share_x():
+    y, probas = draw(9)
+    axes = Figure().subplots(2, sharex=True)
+    measures = ("variational_ece", "smooth_ece")
+    shown = [
+        CalibrationErrorDisplay.from_predictions(
+            y, {"calibrated": probas["good"]}, measures=measure, ax=ax, **QUICK
+        )
+        for ax, measure in zip(axes, measures, strict=True)
+    ]
+    lowest = shown[0].estimates[0].low
+    assert lowest < 0.0
+    assert axes[0].get_xlim()[0] < lowest
+    # Where zero is inside, it is marked.
+    assert all(list(ax.lines[-1].get_xdata()) == [0.0, 0.0] for ax in axes)
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_legend_stays_within_the_figure(style):
+    y, probas = draw(10)
+    named = {f"a model with a name that is long, {k}": p for k, p in probas.items()}
+    with plt.style.context(style):
+        display = CalibrationErrorDisplay.from_predictions(
+            y, named, measures=["smooth_ece", "variational_ece", "binned_ece"], **QUICK
+        )
+        figure = display.figure_
+        figure.canvas.draw()
+        box = display.ax_.get_legend().get_window_extent()
+        assert box.x0 >= 0.0
+        assert box.x1 <= figure.bbox.x1
+
+
 def test_dark_style():
     y, probas = draw(6)
     with plt.style.context("dark_background"):

@@ -542,6 +542,20 @@ def test_standard_error_by_hand():
     assert result.standard_error == pytest.approx(math.sqrt(variance) / 90)
 
 
+def test_few_groups_have_few_degrees_of_freedom():
+    f, y = binary(33, 120)
+    groups = np.repeat(np.arange(6), 20)
+    for n_folds, freedom in ((3, 3), (5, 5), (6, 5)):
+        measure = VariationalECE(recalibrator=BetaCalibration(), cv=n_folds)
+        result = measure.evaluate(y, f, groups=groups)
+        assert result.degrees_of_freedom == freedom
+        bound = result.value - t.ppf(0.95, freedom) * result.standard_error
+        assert result.lower_bound(0.95) == pytest.approx(bound)
+    weight = np.repeat([1.0, 0.0], 60)
+    result = measure.evaluate(y, f, sample_weight=weight)
+    assert result.degrees_of_freedom == 60 - 6
+
+
 # -- folds ---------------------------------------------------------------------------
 
 
@@ -725,7 +739,20 @@ def test_float32_is_no_error_and_rounding_is_no_miscalibration():
         ({"cv": []}, "cv gives no folds"),
         ({"cv": [([0, 1], [])]}, "a fold with 2 training and 0 test rows"),
         ({"cv": [([0, 1], [99])]}, "cv names rows from 99 to 99; there are 40"),
+        ({"cv": [([0, 1], [2.5])]}, "row numbers or a mask of all 40"),
+        ({"cv": [([0, 1], [True])]}, "row numbers or a mask of all 40"),
+        ({"cv": [([0, 1], [5, 5])]}, "hold each row at most once: 1 rows"),
+        ({"cv": [([0, 1], [1, 2])]}, "trains on 1 of its test rows"),
+        (
+            {
+                "cv": "leave-one-out",
+                "recalibrator": KernelCalibration(),
+                "groups": [1, 2] * 20,
+            },
+            "leaves out rows and not groups",
+        ),
         ({"groups": [1, 2]}, "groups has 2 and y_proba 40"),
+        ({"groups": [1.0] * 39 + [np.nan]}, "groups contains NaN .* row 39"),
         ({"groups": [1] * 40}, "with groups needs at least 2 groups"),
         ({"sample_weight": [1.0] * 39}, r"sample_weight must have shape \(40,\)"),
     ],
@@ -782,6 +809,15 @@ def test_a_recalibrator_that_gives_no_probabilities():
     ):
         with pytest.raises(ValueError, match=message):
             variational_ece(y, f, recalibrator=wrong)
+
+
+def test_vectors_of_a_recalibrator_must_sum_to_one():
+    f, y, _ = vectors(32, 60)
+    # Saves log loss, and is no probability.
+    with pytest.raises(ValueError, match=r"must sum to one\. One sums to 2\.7"):
+        variational_ece(y, f, recalibrator=Map(lambda p: 0.9 + 0.0 * p))
+    rounded = Map(lambda p: p.astype(np.float32))
+    assert abs(variational_ece(y, f, divergence="kl", recalibrator=rounded)) < 1e-6
 
 
 def test_weights_for_a_recalibrator_that_takes_none():
