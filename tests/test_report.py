@@ -191,6 +191,7 @@ def test_words(truth, said, unsaid):
     assert not any(part in summary for part in unsaid), summary
 
 
+@pytest.mark.simulation
 def test_words_of_calibrated_forecasts_are_wrong_in_one_of_twenty_samples():
     """At most 14 of 100: more has the probability 4e-4 if one in twenty is wrong."""
     wrong = 0

@@ -19,7 +19,7 @@ def plugin_ece(
     random_state=0,
     groups=None,
 ):
-    r"""Plug-in calibration error: mean distance of forecasts from recalibrated ones.
+    """Plug-in calibration error: mean distance of forecasts from recalibrated ones.
 
     The recalibrated probabilities g(f) stand in for the true ones. With isotonic
     regression this is the Isotonic-ECE, with kernel regression the KDE-ECE. Chance

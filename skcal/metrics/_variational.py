@@ -55,11 +55,11 @@ def variational_ece(
     random_state=0,
     groups=None,
 ):
-    r"""Variational calibration error (V-ECE).
+    """Variational calibration error (V-ECE).
 
     The calibration error is how far forecasts f are from the true probabilities given
-    the forecast, :math:`C = P(Y \mid f)`: the mean of a divergence :math:`D_f(C)`. It
-    equals the risk that the best recalibration would remove. A recalibrator is fitted
+    the forecast, ``C = P(Y | f)``: the mean of a divergence ``D_f(C)``. It equals
+    the risk that the best recalibration would remove. A recalibrator is fitted
     on other folds than it is applied to, and the risk that it removes is the estimate:
     in expectation it never exceeds the calibration error, whatever the recalibrator.
 
@@ -134,8 +134,8 @@ def variational_ece(
     Notes
     -----
     With z the recalibrated probabilities of a held-out row, the estimate is the mean of
-    :math:`D_f(z) + \langle Y - z, \nabla D_f(z) \rangle` over the rows, which has the
-    expectation :math:`E[D_f(C)]` for z = C and a smaller one for every other z.
+    ``D_f(z) + <Y - z, gradient of D_f at z>`` over the rows, which has the expectation
+    ``E[D_f(C)]`` for z = C and a smaller one for every other z.
 
     References
     ----------

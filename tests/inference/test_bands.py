@@ -129,6 +129,7 @@ def covered(band, truth):
     return (low <= truth) & (truth <= high)
 
 
+@pytest.mark.simulation
 def test_smooth_confidence_band_covers_the_smoothed_frequency():
     fine = (np.arange(2000) + 0.5) / 2000
     hits = np.zeros(AT.size)
@@ -141,6 +142,7 @@ def test_smooth_confidence_band_covers_the_smoothed_frequency():
     assert (hits >= fewest(150)).all(), hits
 
 
+@pytest.mark.simulation
 def test_isotonic_confidence_band_covers_the_frequency():
     hits = np.zeros(AT.size)
     for seed in range(60):

@@ -75,6 +75,7 @@ FREQUENCIES = {
 
 @pytest.mark.parametrize("n", [200, 1_000])
 @pytest.mark.parametrize("kind", FREQUENCIES)
+@pytest.mark.simulation
 def test_coverage_of_smooth_ece(kind, n):
     frequency = FREQUENCIES[kind]
     truth = 0.0 if kind == "calibrated" else population_smooth_ece(frequency)
@@ -82,6 +83,7 @@ def test_coverage_of_smooth_ece(kind, n):
 
 
 @pytest.mark.parametrize("kind", FREQUENCIES)
+@pytest.mark.simulation
 def test_coverage_of_binned_ece(kind):
     frequency = FREQUENCIES[kind]
     f = (np.arange(150_000) + 0.5) / 150_000
@@ -90,6 +92,7 @@ def test_coverage_of_binned_ece(kind):
 
 
 @pytest.mark.parametrize("kind", FREQUENCIES)
+@pytest.mark.simulation
 def test_coverage_of_the_debiased_squared_error(kind):
     frequency = FREQUENCIES[kind]
     f = (np.arange(150_000) + 0.5) / 150_000
@@ -102,6 +105,7 @@ def test_coverage_of_the_debiased_squared_error(kind):
 
 @pytest.mark.parametrize("n_neighbors", [1, 4])
 @pytest.mark.parametrize("kind", FREQUENCIES)
+@pytest.mark.simulation
 def test_coverage_of_rank_ece(kind, n_neighbors):
     frequency = FREQUENCIES[kind]
     f = (np.arange(150_000) + 0.5) / 150_000

@@ -36,6 +36,7 @@ def calibrated_pair(n, seed):
 
 @pytest.mark.parametrize("draw", [pair, mild_pair, calibrated_pair])
 @pytest.mark.parametrize("metric", [smooth_ece, binned_ece, rank_ece])
+@pytest.mark.simulation
 def test_level(metric, draw):
     """Equal errors: 5 of 100 are rejected at 5 %, more than 12 once in 500."""
     assert binom.sf(12, 100, 0.05) < 1 / 500

@@ -188,6 +188,7 @@ def standard_error(rate, n_draws=N_DRAWS):
 
 @pytest.mark.parametrize("n", [50, 100, 200, 500])
 @pytest.mark.parametrize("variance", ["exact", "plug-in"])
+@pytest.mark.simulation
 def test_asymptotic_level(n, variance):
     rate = rejection_rate(
         lambda rng, n: rng.beta(0.3, 0.7, n),
@@ -203,6 +204,7 @@ def test_asymptotic_level(n, variance):
 @pytest.mark.parametrize(
     ("n", "power"), [(50, 0.35), (100, 0.60), (200, 0.78), (500, 0.98)]
 )
+@pytest.mark.simulation
 def test_asymptotic_power(n, power):
     rate = rejection_rate(
         lambda rng, n: rng.beta(0.15, 0.85, n),
@@ -225,6 +227,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
 @pytest.mark.parametrize("forecasts", SPARSE.values(), ids=SPARSE)
+@pytest.mark.simulation
 def test_default_never_exceeds_its_level(forecasts, n):
     rate = rejection_rate(forecasts, lambda f: f, n, n_draws=200, n_resamples=99)
     # 3 standard errors: fails with probability 0.004 (binomial) at a size of 5 %;
@@ -233,6 +236,7 @@ def test_default_never_exceeds_its_level(forecasts, n):
 
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.simulation
 def test_ties_keep_the_asymptotic_level(n):
     rate = rejection_rate(
         SPARSE["rounded"], lambda f: f, n, n_draws=1000, method="asymptotic"

@@ -108,6 +108,7 @@ def test_result():
     assert list(one.quantiles) == [0.5]
 
 
+@pytest.mark.simulation
 def test_level_of_the_pvalue():
     """Of 200 calibrated samples 10 are rejected at 5 %; more than 21 once in 2,000."""
     assert binom.sf(21, 200, 0.05) < 1 / 2_000

@@ -24,6 +24,7 @@ def over_confident(f, error):
         (lambda rng, n: rng.beta(4, 2, n), 0.15, 0.8),
     ],
 )
+@pytest.mark.simulation
 def test_power_is_reached(forecasts, error, power):
     rng = np.random.default_rng(0)
     n = rank_ece_sample_size(error**2, forecasts(rng, 50_000), power=power)

@@ -165,6 +165,7 @@ def test_linear_with_one_pair(n_classes):
         ("linear", 3, 500),
     ],
 )
+@pytest.mark.simulation
 def test_level(estimator, n_classes, n_draws):
     rng = np.random.default_rng(6)
     count = 0

@@ -442,23 +442,25 @@ def test_the_truth_as_recalibration_is_unbiased(name):
     assert less.value < more.value
 
 
+@pytest.mark.simulation
 def test_calibrated_forecasts_average_zero_or_less():
-    """Mean of 400 samples: above 3 of its standard errors in one run of 700; and above
+    """Mean of 225 samples: above 3 of its standard errors in one run of 700; and above
     zero in at most half of them, plus 4 standard deviations of such a share."""
     values = []
-    for seed in range(400):
+    for seed in range(225):
         f, y = binary(seed, 250, power=1.0)
         result = VariationalECE(
             divergence=["l1", "brier"], recalibrator=BetaCalibration()
         ).evaluate(y, f)
         values.append(list(result.value.values()))
     values = np.array(values)
-    spread = values.std(axis=0, ddof=1) / 20
+    spread = values.std(axis=0, ddof=1) / 15
     assert np.all(values.mean(axis=0) < 3 * spread)
-    assert np.all((values > 0).mean(axis=0) < 0.5 + 4 * 0.5 / 20)
+    assert np.all((values > 0).mean(axis=0) < 0.5 + 4 * 0.5 / 15)
 
 
 @pytest.mark.parametrize("power", [1.0, 1.3])
+@pytest.mark.simulation
 def test_lower_bound_holds(power):
     """Over 200 samples the bound at 90 % exceeds the true error in at most 10 % of
     them, up to a count that has probability 1e-4 under just 10 %."""
@@ -471,6 +473,7 @@ def test_lower_bound_holds(power):
     assert misses <= binom.ppf(1 - 1e-4, 200, 0.1)
 
 
+@pytest.mark.simulation
 def test_standard_error_is_the_spread_over_samples():
     """Its mean square is within 40 % of the variance over 200 samples, whose own
     standard error is 10 %."""
@@ -498,13 +501,14 @@ class Shift(BaseEstimator):
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
+@pytest.mark.simulation
 def test_standard_error_where_folds_depend_on_each_other(n_folds):
     """Calibrated forecasts and one direction for all rows: the estimate's variance is
-    1 + (K - 1) 4 E[phi(A)^2] times that of its rows, A of variance K - 2. Over 2,000
-    samples the variance is known to 3 %, and the standard error must account for it."""
+    1 + (K - 1) 4 E[phi(A)^2] times that of its rows, A of variance K - 2. Over 1,000
+    samples the variance is known to 5 %, and the standard error must account for it."""
     values, squares = [], []
     rng = np.random.default_rng(0)
-    for _ in range(2_000):
+    for _ in range(1_000):
         f = rng.uniform(0.2, 0.8, 60)
         y = rng.uniform(size=60) < f
         folds = list(KFold(n_folds).split(f))
@@ -513,8 +517,8 @@ def test_standard_error_where_folds_depend_on_each_other(n_folds):
         squares.append(result.standard_error**2)
     of_rows = (0.25 - 0.03) / 60  # the mean of f (1 - f) is 1/4 less the variance of f
     factor = 1 + (n_folds - 1) * 2 / np.pi / math.sqrt(2 * n_folds - 3)
-    assert np.var(values) == pytest.approx(factor * of_rows, rel=0.15)
-    assert np.mean(squares) == pytest.approx(factor * of_rows, rel=0.15)
+    assert np.var(values) == pytest.approx(factor * of_rows, rel=0.2)
+    assert np.mean(squares) == pytest.approx(factor * of_rows, rel=0.2)
 
 
 def test_standard_error_by_hand():

@@ -1,5 +1,6 @@
 """Probabilities of exactly 0 and 1, which some recalibrators read as less certain."""
 
+import catboost  # noqa: F401 - older ones warn when a test is the first to import them
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
