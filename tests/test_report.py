@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal import (
@@ -201,6 +201,25 @@ def test_words_of_calibrated_forecasts_are_wrong_in_one_of_twenty_samples():
         report = calibration_report(y, f, output_dict=True, **options)
         wrong += report["summary"]["text"].startswith("Miscalibrated")
     assert wrong <= 14
+
+
+def test_v_ece_alone_must_be_above_zero_on_both_sides():
+    """Chance lifts it in either direction, if all folds take the same."""
+    level = {"recalibrator": TemperatureScaling(), "n_resamples": 2}
+    seen = set()
+    for seed in range(40):
+        y, f = binary(seed, 400, squeezed(0.8))
+        weight = np.ones(400)
+        weight[0] = 2.0  # no test by rankECE
+        report = calibration_report(
+            y, f, output_dict=True, sample_weight=weight, **level
+        )
+        row = report["variational_ece_l1"]
+        deviations = row["value"] / (row["high"] - row["value"]) * ndtri(0.975)
+        wrong = report["summary"]["text"].startswith("Miscalibrated")
+        assert wrong == (deviations > ndtri(0.9875))
+        seen.add((bool(deviations > ndtri(0.975)), wrong))
+    assert seen == {(False, False), (True, False), (True, True)}
 
 
 def test_text():
