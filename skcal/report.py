@@ -414,7 +414,8 @@ class _Event:
         # Either of two tests may find something, at half the level each.
         normal = float(ndtri(1.0 - 0.5 * _LEVEL))
         by_test = self.test is not None and self.test.pvalue < 0.5 * _LEVEL
-        by_bound = value > normal * spread
+        # Chance of either sign looks like an error to V-ECE.
+        by_bound = value > float(ndtri(1.0 - 0.25 * _LEVEL)) * spread
         evidence = "" if self.test is None else f" ({_shown_pvalue(self.test.pvalue)})"
         if by_bound and not by_test:
             bound = value - normal * spread
