@@ -421,9 +421,11 @@ def _check_labels_array(y_true, name="y_true"):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
+        advice = ""
+        if name == "y_true":
+            advice = f" For one-hot rows pass y_true.argmax(axis=1). {_ORDER}"
         raise ValueError(
-            f"{name} must be one-dimensional. Got shape {y.shape} instead. For one-hot "
-            f"rows pass y_true.argmax(axis=1). {_ORDER}"
+            f"{name} must be one-dimensional. Got shape {y.shape} instead.{advice}"
         )
     if y.shape[0] == 0:
         raise ValueError(

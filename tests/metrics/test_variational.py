@@ -772,6 +772,7 @@ def test_float32_is_no_error_and_rounding_is_no_miscalibration():
             "leaves out rows and not groups",
         ),
         ({"groups": [1, 2]}, "groups has 2 and y_proba 40"),
+        ({"groups": [[1, 2]] * 40}, r"dimensional.* \(40, 2\) instead\.$"),
         ({"groups": [1.0] * 39 + [np.nan]}, "groups contains NaN .* row 39"),
         ({"groups": [1] * 40}, "with groups needs at least 2 groups"),
         ({"sample_weight": [1.0] * 39}, r"sample_weight must have shape \(40,\)"),
