@@ -414,13 +414,11 @@ class _Event:
         # Either of two tests may find something, at half the level each.
         normal = float(ndtri(1.0 - 0.5 * _LEVEL))
         by_test = self.test is not None and self.test.pvalue < 0.5 * _LEVEL
-        # Where all folds agree on a direction by chance, V-ECE is above zero whichever
-        # it is, as the size of a normal number: a test of both sides.
-        both_sides = float(ndtri(1.0 - 0.25 * _LEVEL))
-        by_bound = value > both_sides * spread
+        # Chance of either sign looks like an error to V-ECE.
+        by_bound = value > float(ndtri(1.0 - 0.25 * _LEVEL)) * spread
         evidence = "" if self.test is None else f" ({_shown_pvalue(self.test.pvalue)})"
         if by_bound and not by_test:
-            bound = value - both_sides * spread
+            bound = value - normal * spread
             evidence = f" (the L1 error is above {bound:.3f}, by V-ECE)"
         if not (by_test or by_bound):
             n_samples = self.problem.forecast.shape[0]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._predictions import check_option
@@ -530,7 +531,7 @@ class _Recipe:
             random_state=self.drawing["random_state"],
             **self.known,
         ).evaluate(y_true, y_proba, sample_weight=sample_weight)
-        margin = result.value - result.lower_bound(0.5 + 0.5 * self.confidence_level)
+        margin = ndtri(0.5 + 0.5 * self.confidence_level) * result.standard_error
         return CalibrationErrorEstimate(
             name,
             measure,

@@ -443,6 +443,8 @@ class VariationalECEResult:
         Mean loss of the forecasts, for divergences of a proper loss (Brier, log loss).
     refinement : float or None
         Mean loss of the recalibrated probabilities: ``risk - value``.
+    has_kink : bool
+        Whether the divergence is a norm or has a kink like one.
     fold_values : ndarray of shape (n_folds,)
         `value` by fold.
     fold_sizes : ndarray of shape (n_folds,)
@@ -483,6 +485,7 @@ class VariationalECEResult:
     under_standard_error: float | None
     risk: float | None
     refinement: float | None
+    has_kink: bool = field(repr=False)
     fold_values: np.ndarray = field(repr=False)
     fold_sizes: np.ndarray = field(repr=False)
     recalibrated_proba: np.ndarray = field(repr=False)
@@ -501,7 +504,9 @@ class VariationalECEResult:
         -------
         bound : float or dict
             ``value`` less so many standard errors, by Student's t distribution. A
-            negative bound says nothing.
+            bound of zero or less says nothing. For norms it is above zero only where
+            the value is more than twice as improbable: chance in either direction looks
+            like an error.
 
         Raises
         ------
@@ -517,13 +522,24 @@ class VariationalECEResult:
             raise ValueError(
                 f"confidence_level must be in (0, 1). Got {confidence_level!r}."
             )
-        quantile = float(stdtrit(max(1, self.degrees_of_freedom), confidence_level))
         if isinstance(self.value, dict):
+            spread, has_kink = self.standard_error, self.has_kink
             return {
-                name: value - quantile * self.standard_error[name]
+                name: self._bound(value, spread[name], has_kink[name], confidence_level)
                 for name, value in self.value.items()
             }
-        return self.value - quantile * self.standard_error
+        return self._bound(
+            self.value, self.standard_error, self.has_kink, confidence_level
+        )
+
+    def _bound(self, value, spread, has_kink, level):
+        freedom = max(1, self.degrees_of_freedom)
+        bound = value - float(stdtrit(freedom, level)) * spread
+        if has_kink and value <= float(stdtrit(freedom, 0.5 + 0.5 * level)) * spread:
+            # Where there is no error, all folds find the side that chance has chosen,
+            # and the value is the size of a deviation of either sign.
+            return min(bound, 0.0)
+        return bound
 
 
 # Problems: what is recalibrated -------------------------------------------------------
@@ -816,6 +832,7 @@ class _Estimates(NamedTuple):
     under_standard_error: float | None
     risk: float | None
     refinement: float | None
+    has_kink: bool
     fold_values: np.ndarray
 
 
@@ -845,6 +862,7 @@ def _estimates(valued, recalibrated, rows, compared, sums):
         under_standard_error=spread.get("under"),
         risk=mean.get("risk"),
         refinement=mean.get("refinement"),
+        has_kink=valued.divergence.has_kink,
         fold_values=sums.fold_means(per_row["value"]),
     )
 

@@ -487,6 +487,26 @@ def test_standard_error_is_the_spread_over_samples():
     assert 0.6 < ratio < 1.4
 
 
+def test_bounds_above_zero_are_significant_in_both_directions():
+    f, y = binary(37, 400, power=1.25)
+    measure = VariationalECE(divergence=["l1", "brier"], recalibrator=BetaCalibration())
+    result = measure.evaluate(y, f)
+    z = result.value["l1"] / result.standard_error["l1"]
+    assert z > 0.5
+    for level in (0.6, 0.8, 0.95, 0.999):
+        freedom = result.degrees_of_freedom
+        bound = {
+            name: value - t.ppf(level, freedom) * result.standard_error[name]
+            for name, value in result.value.items()
+        }
+        found = result.lower_bound(level)
+        assert found["brier"] == pytest.approx(bound["brier"])
+        if z <= t.ppf(0.5 + 0.5 * level, freedom):
+            assert found["l1"] == pytest.approx(min(bound["l1"], 0.0))
+        else:
+            assert found["l1"] == pytest.approx(bound["l1"])
+
+
 class Shift(BaseEstimator):
     """Moves all forecasts a bit, to where the training rows' mean outcome is."""
 
