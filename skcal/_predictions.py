@@ -427,6 +427,13 @@ def _check_labels_array(y_true, name="y_true"):
     return y
 
 
+def check_no_missing_labels(y, name="y"):
+    """Raise ValueError where some of `y`, which need not be an array, is missing."""
+    y = np.asarray(y)
+    if y.ndim == 1 and y.dtype.kind == "O":
+        _labels_from_objects(y, name)
+
+
 def _labels_from_objects(y, name):
     values = y.tolist()
     types = set(map(type, values))

@@ -475,6 +475,16 @@ def check_sample_weight_zero_is_absence(recalibrator, n_classes):
 # Beyond scikit-learn's ----------------------------------------------------------------
 
 
+def check_vast_and_minute_weights(recalibrator, n_classes):
+    """Sums and squares of weights may overflow and vanish without a warning."""
+    proba, y = proba_and_labels(n_classes)
+    for size in (1e-200, 1e200):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            recalibrator.fit(proba, y, sample_weight=np.full(len(y), size))
+            assert_valid(recalibrator.transform(proba), proba.shape)
+
+
 def check_logits_input(recalibrator, n_classes):
     """The scale of the input is told, and makes no difference beyond rounding."""
     logits, y = logits_and_labels(n_classes)
@@ -499,6 +509,20 @@ def check_extreme_logits(recalibrator, n_classes):
         assert_valid(recalibrator.fit(proba, y).transform(proba), proba.shape)
         recalibrator.set_params(input="logits").fit(logits, y)
         assert_valid(recalibrator.transform(logits), logits.shape)
+
+
+def check_vast_logits(recalibrator, n_classes):
+    """Decision functions have no unit: nothing overflows, whatever they are in."""
+    logits, y = logits_and_labels(n_classes)
+    recalibrator.set_params(input="logits")
+    for unit in (1e6, 1e30, 1e200, 5e307 / np.abs(logits).max()):
+        for given in (unit * logits, unit + logits):
+            with warnings.catch_warnings():
+                # The fit may give up, with a warning, but not fail.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.filterwarnings("ignore", "The scores rank|The best temp")
+                recalibrator.fit(given, y)
+                assert_valid(recalibrator.transform(given), logits.shape)
 
 
 def check_separable(recalibrator, n_classes):

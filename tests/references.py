@@ -281,3 +281,58 @@ def binned_ece_reference(
             term -= noise
         terms.append(mass / math.fsum(w) * term)
     return max(terms) if norm == "max" else math.fsum(terms)
+
+
+# -- V-ECE -------------------------------------------------------------------------
+
+
+def divergence(name, f, z):
+    """D_f(z) of two sequences of probabilities; one number each for a single event."""
+    gaps = [abs(b - a) for a, b in zip(f, z, strict=True)]
+    if name == "brier":
+        return sum(gap**2 for gap in gaps)
+    if name == "kl":
+        if len(f) == 1:
+            f, z = [1 - f[0], f[0]], [1 - z[0], z[0]]
+        return sum(b * math.log(b / a) for a, b in zip(f, z, strict=True) if b > 0)
+    if name == "linf":
+        return max(gaps)
+    p = float(name[1:])
+    return sum(gap**p for gap in gaps) ** (1 / p)
+
+
+def divergence_tangent(name, f, z, y):
+    """D_f(z) + <y - z, gradient at z>, the gradient by its textbook formula."""
+    gaps = [b - a for a, b in zip(f, z, strict=True)]
+    if name == "brier":
+        gradient = [2 * gap for gap in gaps]
+    elif name == "kl" and len(f) == 1:
+        odds = [math.log(q / (1 - q)) for q in (f[0], z[0])]
+        gradient = [odds[1] - odds[0]]
+    elif name == "kl":
+        gradient = [math.log(b / a) + 1 for a, b in zip(f, z, strict=True)]
+    elif not any(gaps):
+        return 0.0
+    elif name == "linf":
+        largest = max(range(len(gaps)), key=lambda k: abs(gaps[k]))
+        gradient = [0.0] * len(gaps)
+        gradient[largest] = math.copysign(1.0, gaps[largest])
+    else:
+        p = float(name[1:])
+        norm = divergence(name, f, z)
+        gradient = [
+            math.copysign(abs(gap) ** (p - 1), gap) / norm ** (p - 1) if gap else 0.0
+            for gap in gaps
+        ]
+    slope = sum((c - b) * g for c, b, g in zip(y, z, gradient, strict=True))
+    return divergence(name, f, z) + slope
+
+
+def variational_mean(name, f, z, y, weight=None):
+    """Mean tangent over the rows: V-ECE of recalibrated probabilities z."""
+    weight = [1.0] * len(f) if weight is None else weight
+    total = sum(
+        w * divergence_tangent(name, a, b, c)
+        for w, a, b, c in zip(weight, f, z, y, strict=True)
+    )
+    return total / sum(weight)

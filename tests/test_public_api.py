@@ -29,6 +29,33 @@ SIGNATURES = {
         "ties": "average",
         "random_state": None,
     },
+    "variational_ece": {
+        "divergence": "l1",
+        "recalibrator": None,
+        "cv": 5,
+        "direction": None,
+        "estimate": "variational",
+        "sample_weight": None,
+        "pos_label": None,
+        "labels": None,
+        "multiclass": "canonical",
+        "n_jobs": None,
+        "random_state": 0,
+        "groups": None,
+    },
+    "plugin_ece": {
+        "recalibrator": inspect.Parameter.empty,
+        "divergence": "l1",
+        "cv": None,
+        "direction": None,
+        "sample_weight": None,
+        "pos_label": None,
+        "labels": None,
+        "multiclass": "canonical",
+        "n_jobs": None,
+        "random_state": 0,
+        "groups": None,
+    },
     "binned_ece": {
         "n_bins": 15,
         "strategy": "uniform",
@@ -45,9 +72,11 @@ PROMISED = [
     "BinnedECEAccumulator",
     "ReliabilityDisplay",
     "SmoothECEAccumulator",
+    "VariationalECE",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",
+    "neg_variational_ece_scorer",
 ]
 PUBLIC_MODULES = sorted(
     module.name
@@ -175,12 +204,15 @@ def test_docstring(name, top):
     problems = [
         (code, message) for code, message in result["errors"] if code in checked
     ]
+    if name.endswith("Result"):
+        # Users get these and do not make them: their fields are attributes.
+        problems = [problem for problem in problems if problem[0] != "PR01"]
     if "smECE" in result["docstring"]:
         problems = [problem for problem in problems if problem[0] not in SMALL_LETTERS]
     assert problems == []
 
 
-@pytest.mark.parametrize("name", ["smooth_ece", "rank_ece", "binned_ece"])
+@pytest.mark.parametrize("name", SIGNATURES)
 def test_measures_say_where_they_come_from(name):
     doc = inspect.getdoc(getattr(skcal, name))
     assert "References" in doc

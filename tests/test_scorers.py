@@ -36,16 +36,22 @@ from skcal import (
     neg_binned_ece_scorer,
     neg_rank_ece_scorer,
     neg_smooth_ece_scorer,
+    neg_variational_ece_scorer,
     rank_ece,
     smooth_ece,
+    variational_ece,
 )
+from skcal.metrics import _variational
+from skcal.recalibration import TemperatureScaling
 from skcal.scorers import SCORERS
 
 MEASURE = {
     "neg_smooth_ece": smooth_ece,
     "neg_rank_ece": rank_ece,
     "neg_binned_ece": binned_ece,
+    "neg_variational_ece": variational_ece,
 }
+# Copies of a row are in several folds of V-ECE, so weights are no copies there.
 WEIGHTED = ["neg_smooth_ece", "neg_binned_ece"]
 every_scorer = pytest.mark.parametrize("name", MEASURE)
 every_weighted_scorer = pytest.mark.parametrize("name", WEIGHTED)
@@ -80,6 +86,12 @@ class CountingNB(GaussianNB):
 @pytest.fixture(autouse=True)
 def _count_from_zero():
     CountingNB.calls = 0
+
+
+@pytest.fixture(autouse=True)
+def _quick_recalibrator(monkeypatch):
+    """V-ECE's default takes most of the time and has tests of its own."""
+    monkeypatch.setattr(_variational, "BoostedTemperatureScaling", TemperatureScaling)
 
 
 @pytest.fixture
@@ -465,6 +477,7 @@ def test_dictionary_holds_the_public_scorers():
         "neg_smooth_ece": neg_smooth_ece_scorer,
         "neg_rank_ece": neg_rank_ece_scorer,
         "neg_binned_ece": neg_binned_ece_scorer,
+        "neg_variational_ece": neg_variational_ece_scorer,
     }
     for name, scorer in SCORERS.items():
         assert getattr(skcal.scorers, f"{name}_scorer") is scorer

@@ -4,19 +4,32 @@ The ids are those of the project's survey of public issue trackers; each docstri
 where the report comes from and what went wrong there.
 """
 
+import inspect
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import beta, expit, logit, softmax
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import make_scorer
+from sklearn.metrics import log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
+import skcal.recalibration
 from skcal import (
+    BetaCalibration,
+    IsotonicCalibration,
+    PlattScaling,
+    PriorCorrection,
+    ProbabilityTransformer,
+    RecalibratedClassifierCV,
     ReliabilityDisplay,
     binned_ece,
     neg_binned_ece_scorer,
@@ -25,10 +38,19 @@ from skcal import (
     rank_ece,
     smooth_ece,
 )
+from tests.common_checks import assert_valid, logits_and_labels
 
 MEASURES = [smooth_ece, rank_ece, binned_ece]
 SCORERS = [neg_smooth_ece_scorer, neg_rank_ece_scorer, neg_binned_ece_scorer]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.__name__)
+RECALIBRATORS = [
+    kind
+    for kind in map(vars(skcal.recalibration).get, skcal.recalibration.__all__)
+    if hasattr(kind, "fit") and hasattr(kind, "transform") and hasattr(kind, "predict")
+]
+every_recalibrator = pytest.mark.parametrize(
+    "kind", RECALIBRATORS, ids=lambda kind: kind.__name__
+)
 every_binning = pytest.mark.parametrize(
     "options",
     [
@@ -340,6 +362,162 @@ def test_i12_make_scorer_for_two_classes_and_for_more(measure):
         X, y = make_blobs(90, centers=centers, cluster_std=4, random_state=0)
         model = GaussianNB().fit(X, y)
         assert scorer(model, X, y) == -measure(y, model.predict_proba(X))
+
+
+# Recalibrators ------------------------------------------------------------------------
+
+
+@every_recalibrator
+def test_i2_clones_and_documented_arguments(kind):
+    """dirichlet_python #1, #5, #6, #18: arguments not stored, or in the docs only."""
+    arguments = list(inspect.signature(kind).parameters)
+    section = kind.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    documented = re.findall(r"^    (\w+) : ", section, flags=re.MULTILINE)
+    assert documented == arguments
+    model = kind()
+    assert list(model.get_params(deep=False)) == sorted(arguments)
+    assert str(clone(model)) == str(model)
+
+
+@every_recalibrator
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_f3_repairs_probabilities_without_a_model(kind, n_classes):
+    """venn-abers #1, #5, #15: only a model could be calibrated, not its forecasts."""
+    logits, y = logits_and_labels(n_classes, 200)
+    names = np.array(["a", "b", "c"])[y]
+    model = kind().fit(softmax(logits, axis=1), names)
+    proba = model.predict_proba(softmax(logits, axis=1))
+    assert_valid(proba, logits.shape)
+    assert set(model.predict(softmax(logits, axis=1))) <= set(names)
+    # The scale is said, never guessed: logits are no probabilities, and are refused.
+    with pytest.raises(ValueError, match="logits"):
+        kind().fit(logits, names)
+    told = kind(input="logits").fit(logits, names)
+    np.testing.assert_allclose(told.predict_proba(logits), proba, rtol=1e-5, atol=1e-7)
+
+
+@every_recalibrator
+def test_f4_weights_count(kind):
+    """sklearn #8663: weights were not taken, or were dropped on the way.
+
+    That they count as repetitions is a common check of all recalibrators.
+    """
+    rng = np.random.default_rng(0)
+    z = 2.0 * rng.normal(size=600)
+    common, rare = np.repeat([True, False], 300), np.repeat([False, True], 300)
+    truth = expit(np.where(common, 2.0 * z + 1.5, 0.5 * z - 1.5))
+    y = (rng.uniform(size=600) < truth).astype(int)
+    model = kind()
+    first = model.fit(expit(z), y, sample_weight=1.0 + 19.0 * common)
+    first = first.transform(expit(z))[:, 1]
+    second = model.fit(expit(z), y, sample_weight=1.0 + 19.0 * rare)
+    assert np.abs(first - second.transform(expit(z))[:, 1]).max() > 0.05
+
+
+def test_f8_variants_of_beta_calibration_really_differ():
+    """betacal #1, sklearn #28574: parameters were tied in name only."""
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 2
+    p = np.where(y == 1, rng.beta(4, 2, 4000), rng.beta(2, 5, 4000))
+    models = {
+        form: BetaCalibration(parameters=form).fit(p, y) for form in ("abm", "am", "ab")
+    }
+    at = np.linspace(0.05, 0.95, 19)
+    log_odds = {form: logit(m.transform(at)[:, 1]) for form, m in models.items()}
+    # One slope: a straight line of the log odds.
+    slopes = np.diff(log_odds["am"]) / np.diff(logit(at))
+    np.testing.assert_allclose(slopes, slopes[0])
+    # One half stays, and the slopes differ: a log(2 p) - b log(2 (1 - p)).
+    assert log_odds["ab"][9] == pytest.approx(0.0, abs=1e-12)
+    design = np.column_stack([np.log(2 * at), -np.log(2 - 2 * at)])
+    (a, b), residual, *_ = np.linalg.lstsq(design, log_odds["ab"], rcond=None)
+    assert residual[0] < 1e-20
+    assert abs(a - b) > 0.1
+    # Free: the log odds of two Beta distributions, whose shapes are known.
+    expected = 2 * np.log(at) - 3 * np.log1p(-at)
+    expected += np.log(beta(2, 5) / beta(4, 2))
+    np.testing.assert_allclose(expit(log_odds["abm"]), expit(expected), atol=0.03)
+    losses = {
+        form: log_loss(y, model.transform(p)[:, 1]) for form, model in models.items()
+    }
+    assert losses["abm"] < min(losses["am"], losses["ab"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RecalibratedClassifierCV(GaussianNB()),
+        RecalibratedClassifierCV(GaussianNB(), ensemble=False),
+        make_pipeline(ProbabilityTransformer(GaussianNB()), BetaCalibration()),
+    ],
+    ids=str,
+)
+def test_s3_folds_run_in_parallel(model):
+    """sklearn #17097: folds were fitted one by one; the result is the same."""
+    X, y = make_blobs(90, centers=3, cluster_std=2, random_state=0)
+    expected = clone(model).fit(X, y).predict_proba(X)
+    name = next(n for n in model.get_params() if n.endswith("n_jobs"))
+    parallel = clone(model).set_params(**{name: 2}).fit(X, y)
+    np.testing.assert_array_equal(parallel.predict_proba(X), expected)
+
+
+def test_w7_overconfident_classifier_without_a_decision_function():
+    """sklearn #34312: Platt scaling got probabilities in place of logits."""
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 2
+    z = rng.normal(1.5 * y, 1.0)
+    # Ten copies of one feature: GaussianNB's log odds are ten times too large.
+    X = np.repeat(z[:, np.newaxis], 10, axis=1)
+    model = RecalibratedClassifierCV(GaussianNB(), recalibrator=PlattScaling())
+    proba = model.fit(X[:2000], y[:2000]).predict_proba(X[2000:])[:, 1]
+    truth = expit(1.5 * z[2000:] - 1.5**2 / 2)
+    np.testing.assert_allclose(proba, truth, atol=0.06)
+
+
+@pytest.mark.parametrize("recalibrator", [None, PlattScaling(), IsotonicCalibration()])
+def test_w8_scores_are_never_reversed(recalibrator):
+    """sklearn #31222: a slope of the wrong sign made an AUC of a one of 1 - a."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    backwards = FrozenEstimator(LogisticRegression().fit(X, 1 - y))
+    model = RecalibratedClassifierCV(backwards, recalibrator=recalibrator)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        proba = model.fit(X, y).predict_proba(X)
+    assert np.ptp(proba[:, 1]) < 1e-9
+    assert proba[0, 1] == pytest.approx(y.mean())
+    if not isinstance(recalibrator, IsotonicCalibration):
+        assert "in reverse" in str(caught[0].message)
+
+
+def test_f9_undersampling_is_undone_in_a_pipeline():
+    """imbalanced-learn #1128, sklearn #17541: no estimator for Bayes' rule."""
+    rng = np.random.default_rng(0)
+    y = (rng.uniform(size=20_000) < 0.1).astype(int)
+    X = rng.normal(2.0 * y, 1.0)[:, np.newaxis]
+    kept = (y == 1) | (rng.uniform(size=20_000) < 0.1)
+    model = LogisticRegression(C=1e6).fit(X[kept], y[kept])
+    truth = expit(2.0 * X[:, 0] - 2.0 + logit(0.1))
+    repaired = PriorCorrection(train_prior={0: 0.5, 1: 0.5}, prior=[0.9, 0.1])
+    repaired = repaired.fit(model.predict_proba(X), y).transform(model.predict_proba(X))
+    assert np.abs(model.predict_proba(X)[:, 1] - truth).max() > 0.4
+    assert np.abs(repaired[:, 1] - truth).max() < 0.06
+
+
+def test_f10_recalibration_without_ties_and_certainty():
+    """sklearn #16321: isotonic had 22 values for 600 rows, and an infinite log loss."""
+    y, p = _sample(600)
+    plain = IsotonicCalibration().fit(p, y).transform(p)[:, 1]
+    strict = IsotonicCalibration(centered=True, strict=True, pseudo_count=1.0)
+    kept = strict.fit(p, y).transform(p)[:, 1]
+    assert len(np.unique(plain)) < 60
+    assert plain.min() == 0.0
+    assert len(np.unique(kept)) == 600
+    np.testing.assert_array_equal(np.argsort(kept), np.argsort(p))
+    assert 0.0 < kept.min()
+    assert kept.max() < 1.0
+    assert roc_auc_score(y, kept) == roc_auc_score(y, p)
 
 
 # Pictures -----------------------------------------------------------------------------

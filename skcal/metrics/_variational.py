@@ -1,5 +1,6 @@
 """Variational calibration error (V-ECE): the risk that recalibration would remove."""
 
+import warnings
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import NamedTuple
@@ -585,11 +586,7 @@ def _folds(cv, predictions, groups, random_state):
     if cv < 2:
         raise ValueError(f"cv must be at least 2, or None for in sample. Got cv={cv}.")
     if groups is None:
-        if counted.shape[0] < 2:
-            raise ValueError(
-                f"cv={cv} needs at least 2 rows of positive weight. Got "
-                f"{counted.shape[0]}."
-            )
+        # A row alone has nobody to learn from, and keeps its probability.
         folds = canonical_folds(*values, n_splits=int(cv), random_state=random_state)
     else:
         folds = _group_folds(values, groups[counted], int(cv), random_state)
@@ -655,11 +652,15 @@ def _as_rows(rows, n_samples):
 
 def _recalibrated(recalibrator, problems, folds, *, leave_one_out, n_jobs, verbose):
     """Recalibrated probabilities of each problem, NaN for rows that are in no test."""
-    held_out = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)(
-        delayed(_fit_and_apply)(recalibrator, problem, train, test, leave_one_out)
-        for problem in problems
-        for train, test in folds
-    )
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+    with warnings.catch_warnings():
+        # A recalibrator that gave up leaves a lower bound that is as valid as any.
+        warnings.simplefilter("ignore")
+        held_out = parallel(
+            delayed(_fit_and_apply)(recalibrator, problem, train, test, leave_one_out)
+            for problem in problems
+            for train, test in folds
+        )
     recalibrated = []
     for j, problem in enumerate(problems):
         proba = np.full(problem.proba.shape, np.nan)
@@ -673,9 +674,8 @@ def _recalibrated(recalibrator, problems, folds, *, leave_one_out, n_jobs, verbo
 def _fit_and_apply(recalibrator, problem, train, test, leave_one_out):
     weight = None
     if problem.weight is not None:
+        train = train[problem.weight[train] > 0.0]
         weight = problem.weight[train]
-        if weight.min() == 0.0:
-            train, weight = train[weight > 0.0], weight[weight > 0.0]
         if np.all(weight == 1.0):
             # Recalibrators from elsewhere need not take weights.
             weight = None

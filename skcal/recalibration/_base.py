@@ -13,6 +13,9 @@ from skcal._predictions import check_labels, check_predictions, check_scores
 from skcal._sklearn import StrOptions, _fit_context
 
 INPUTS = ("proba", "logits")
+# Largest logit, or distance of a logit from its row's highest, that is told from larger
+# ones: products of several do not overflow.
+_LARGEST_LOGIT = 1e15
 
 
 class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -30,7 +33,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     Probabilities closer to 0 or 1 than the machine epsilon of their dtype (2e-16, or
     1e-7 for float32) are moved to it, as in :func:`sklearn.metrics.log_loss`, so that
-    logits are finite.
+    logits are finite. Logits beyond 1e15 are moved to that.
     """
 
     _parameter_constraints: dict = {
@@ -189,7 +192,11 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         if scores.dtype != np.float32:
             scores = scores.astype(np.float64, copy=False)
         if scores.ndim == 2 and scores.shape[1] == 2:
-            scores = scores[:, 1] - scores[:, 0] if logits else scores[:, 1]
+            if logits:
+                with np.errstate(over="ignore"):
+                    scores = np.nan_to_num(scores[:, 1] - scores[:, 0])
+            else:
+                scores = scores[:, 1]
         return scores
 
     def _scores(self, checked):
@@ -197,7 +204,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self.input == "proba":
             checked = log_odds(checked) if checked.ndim == 1 else log_proba(checked)
         else:
-            checked = checked.astype(np.float64, copy=False)
+            checked = _bounded(checked.astype(np.float64, copy=False))
         if checked.ndim == 1:
             return np.column_stack([-0.5 * checked, 0.5 * checked])
         return checked
@@ -289,6 +296,18 @@ class OneVsRestRecalibrator(BaseRecalibrator):
             else:
                 others = np.logaddexp(before[:, k - 1], after[:, k + 1])
             yield k, scores[:, k] - others
+
+
+def _bounded(logits):
+    """Logits within what arithmetic with them can take; nearly all are already."""
+    if np.abs(logits).max() <= _LARGEST_LOGIT:
+        return logits
+    if logits.ndim == 1:
+        return np.clip(logits, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+    # A constant added to a row changes nothing, however large.
+    with np.errstate(over="ignore"):
+        behind = logits - logits.max(axis=1, keepdims=True)
+    return np.maximum(behind, -_LARGEST_LOGIT)
 
 
 def log_odds(proba):

@@ -102,7 +102,8 @@ class BoostedTemperatureScaling(BaseRecalibrator):
 
     Notes
     -----
-    With centred logits :math:`l`, temperature :math:`T`, n the sum of the weights and
+    With centred logits :math:`l`, temperature :math:`T`, n the sum of the weights (or
+    their effective number :math:`(\sum v)^2 / \sum v^2` where that is more) and
     :math:`\pi` the class frequencies, the first step gives
 
     .. math:: q = m(\mathrm{softmax}(l / T)), \quad m(p) = \frac{n p + \pi}{n + 1}.
@@ -200,8 +201,10 @@ class BoostedTemperatureScaling(BaseRecalibrator):
         inverse = inverse_temperature(scores, codes, weight)
         self.temperature_ = 1.0 / inverse if inverse > 0.0 else np.inf
         features = _features(scores)
-        self._total = weight.sum()
-        self._frequencies = np.bincount(codes, weight) / self._total
+        share = weight / weight.sum()
+        self._frequencies = np.bincount(codes, share)
+        # Weights that were scaled to sum to one do not stand for one row.
+        self._total = max(weight.sum(), 1.0 / np.sum(share * share))
         base = self._base(features)
         folds = canonical_folds(
             features,

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skcal._predictions import check_no_missing_labels
 from skcal._sklearn import (
     HasMethods,
     StrOptions,
@@ -403,6 +404,7 @@ def encode(y, estimator):
     """Codes of the labels, and the labels: those of a frozen estimator, else of `y`."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
+    check_no_missing_labels(y)
     check_classification_targets(y)
     encoder = LabelEncoder().fit(y)
     if encoder.classes_.shape[0] == 0:
@@ -437,13 +439,16 @@ def routed(router, method, params):
 def split_rows(cv, X, y, split_params):
     """Training and test rows of each fold, as indices."""
     cv = check_cv(cv, y, classifier=True)
-    return [
+    splits = [
         tuple(
             np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
             for rows in fold
         )
         for fold in cv.split(X, y, **split_params)
     ]
+    if not splits:
+        raise ValueError("cv gives no folds. One at least is needed.")
+    return splits
 
 
 def fit_folds(estimator, X, y, splits, *, classes, method, fit_params, n_jobs=None):
@@ -561,6 +566,11 @@ def fit_recalibrator(recalibrator, classes, logits, scores, y, weight=None):
     -------
     recalibrator : object
     """
+    if isinstance(recalibrator, type):
+        raise ValueError(
+            f"{recalibrator.__name__} is a class. Pass an instance of it: "
+            f"{recalibrator.__name__}()."
+        )
     recalibrator = clone(recalibrator, safe=False)
     settings = {}
     if _has_parameter(recalibrator, "labels"):

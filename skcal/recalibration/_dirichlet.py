@@ -107,10 +107,10 @@ class DirichletCalibration(LinearRecalibrator):
         k, total = scores.shape[1], weight.sum()
         reg_lambda = self.reg_lambda
         if reg_lambda is None:
-            reg_lambda = 0.5 * (k * (k - 1)) ** 2 * PENALTY_ROWS / total**2
+            reg_lambda = 0.5 * (k * (k - 1)) ** 2 * PENALTY_ROWS / total / total
         reg_mu = self.reg_mu
         if reg_mu is None:
-            reg_mu = 0.5 * k**2 * PENALTY_ROWS / total**2
+            reg_mu = 0.5 * k**2 * PENALTY_ROWS / total / total
         strengths = (
             max(2.0 * reg_mu / k, _LEAST_STRENGTH),
             _LEAST_STRENGTH,

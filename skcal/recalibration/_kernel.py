@@ -307,9 +307,11 @@ def _left_out_shares(rows, bandwidth, index, codes, left_out):
         rest = rows.mass[own]
         rest[at, codes[block]] -= left_out[block]
         np.maximum(rest, 0.0, out=rest)
-        # The others drown in what is so much denser.
-        itself = np.exp(np.minimum(itself - highest, -_FAINT))
-        shares[block] = others + rest * itself[:, np.newaxis]
+        # Relative to what is denser, the others or itself where some of it is left: no
+        # product overflows then, whatever the weights.
+        ahead = np.where(rest.any(axis=1), itself - highest, -np.inf)[:, np.newaxis]
+        shares[block] = others * np.exp(np.maximum(-np.maximum(ahead, 0.0), _FAINT))
+        shares[block] += rest * np.exp(np.minimum(ahead, 0.0))
     total = shares.sum(axis=1, keepdims=True)
     return np.divide(shares, total, out=np.zeros_like(shares), where=total > 0.0)
 
@@ -442,7 +444,8 @@ class _Grid:
         kernels = _Kernels.around(np.exp(log_proba), self.bandwidth)
         itself = np.einsum("ij,ij->i", log_proba, kernels.slope) + kernels.intercept
         at = np.arange(log_odds.size)
-        rest = 1.0 - left_out * np.exp(np.minimum(itself - sums[at, codes], 0.0))
+        itself += np.log(left_out) - sums[at, codes]
+        rest = -np.expm1(np.minimum(itself, 0.0))
         np.maximum(rest, 1e-300, out=rest)
         sums[at, codes] += np.log(rest)
         return sums, rest

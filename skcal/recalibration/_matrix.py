@@ -192,7 +192,7 @@ class VectorScaling(LinearRecalibrator):
         self.input = input
 
     def _strengths(self, n_classes, total):
-        unit = n_classes * PENALTY_ROWS / total**2
+        unit = n_classes * PENALTY_ROWS / total / total
         return self.intercept_penalty * unit, self.diagonal_penalty * unit, np.inf
 
     def _fit_multiclass(self, scores, codes, weight, inverse, unit):
@@ -330,7 +330,7 @@ class MatrixScaling(LinearRecalibrator):
         self.input = input
 
     def _strengths(self, n_classes, total):
-        unit = n_classes * PENALTY_ROWS / total**2
+        unit = n_classes * PENALTY_ROWS / total / total
         return (
             self.intercept_penalty * unit,
             self.diagonal_penalty * unit,

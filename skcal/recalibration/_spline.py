@@ -18,6 +18,7 @@ from skcal.recalibration._newton import (
     newton,
     warn_reversed,
 )
+from skcal.recalibration._temperature import first_slope
 
 CRITERIA = ("reml", "gcv", "loo")
 # More distinct scores than this are replaced by two points for each of the cells.
@@ -26,8 +27,11 @@ _MANY_SCORES, _N_CELLS = 1024, 256
 _LEAST_GAP = 1e-3
 # Of these powers of ten the best penalty is found, then refined to so much of a power.
 _SMOOTHEST, _ROUGHEST, _FINENESS = 1, -8, 0.05
-# A monotone curve has at least this slope, so that distinct scores stay distinct.
-_LEAST_SLOPE = 1e-3
+# A monotone curve has at least this slope, so that distinct scores stay distinct, but
+# no more than so much rise per standard deviation, as scores may be of any size.
+_LEAST_SLOPE, _LEAST_RISE = 1e-3, 1e-2
+# Log odds beyond this, which decision functions may be, are fitted in a larger unit.
+_LARGEST = 1e6
 # From this penalty on the curve is a straight line to about 1e-7: it gets two knots.
 _STRAIGHT = 1e6
 
@@ -80,7 +84,8 @@ class SplineCalibration(OneVsRestRecalibrator):
         and quantiles. The penalty smooths the curve, so more knots do no harm but to
         the time.
     monotone : bool, default=True
-        Keep the order of the scores: no slope is less than 0.001.
+        Keep the order of the scores: no slope is less than 0.001, or than 0.01 per
+        standard deviation of the log odds where that is less.
     pseudo_count : float, default=0.25
         Weight of two rows added to the fit, an event at the lowest score and a
         non-event at the highest: they keep apart from certainty what few rows say. They
@@ -198,6 +203,13 @@ class SplineCalibration(OneVsRestRecalibrator):
     def _fit_event(self, log_odds, event, weight):
         if event.min() == event.max():
             return None
+        unit = np.abs(log_odds).max() / _LARGEST
+        if unit <= 1.0:
+            return self._fit_curve(log_odds, event, weight)
+        curve = self._fit_curve(log_odds / unit, event, weight)
+        return curve._replace(knots=unit * curve.knots, slopes=curve.slopes / unit)
+
+    def _fit_curve(self, log_odds, event, weight):
         scores, mass, events = pool_ties(log_odds, event, weight)
         if is_constant(scores):
             return _constant(scores, mass, events)
@@ -256,6 +268,7 @@ class _Problem:
         n_parameters = self.design.shape[0]
         self.identity = np.ones(n_parameters)
         self.identity[0] = rows.centre + rows.scale * dot(self.share, position)
+        self.start = self._first(rows, position)
         self.differences = np.diff(np.eye(n_parameters)[1:], axis=0)
         self.roughness = rows.scale**2 * _roughness(self.knots)
         self.ridge = np.zeros((n_parameters, n_parameters))
@@ -265,16 +278,22 @@ class _Problem:
         self.ridge[0, 0] = 1e-12
         self.lower = np.full(n_parameters, -np.inf)
         if options.monotone:
-            self.lower[1:] = _LEAST_SLOPE
+            self.lower[1:] = min(_LEAST_SLOPE, _LEAST_RISE / rows.scale)
+
+    def _first(self, rows, position):
+        """Where to start: from the identity, but where it has no curvature."""
+        log_odds = rows.centre + rows.scale * position
+        slope = first_slope(log_odds, self.target > 0.5, self.share)
+        return slope * self.identity
 
     def fit(self):
         """Penalty, given or best, and the parameters there."""
         penalty = self.options.penalty
         if self.knots.size == 2:
-            return np.inf, self.solve(_STRAIGHT, self.identity)
+            return np.inf, self.solve(_STRAIGHT, self.start)
         if not isinstance(penalty, str):
-            return float(penalty), self.solve(float(penalty), self.identity)
-        parameters, found = self.identity, {}
+            return float(penalty), self.solve(float(penalty), self.start)
+        parameters, found = self.start, {}
         for power in range(_SMOOTHEST, _ROUGHEST - 1, -1):
             parameters = self.solve(10.0**power, parameters)
             found[power] = self.criterion(10.0**power, parameters), parameters
@@ -316,6 +335,7 @@ class _Problem:
 
     def solve(self, penalty, start):
         evaluate = self.penalised_loss(penalty)
+        start = np.maximum(start, self.lower)
         return newton(evaluate, start, "SplineCalibration", self.lower)[0]
 
     def criterion(self, penalty, parameters):

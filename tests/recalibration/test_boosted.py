@@ -264,6 +264,17 @@ def test_w11_weights_count():
 
 
 @pytest.mark.parametrize("make", [wiggly, three_classes])
+def test_w11_weights_that_sum_to_one_do_no_harm(make):
+    """They stand for little evidence, so temperature scaling is about what is left."""
+    scores, y, truth = make(2000)
+    weight = np.full(2000, 1.0 / 2000)
+    boosted = BoostedTemperatureScaling(input="logits").fit(scores, y, weight)
+    tempered = TemperatureScaling(input="logits").fit(scores, y, weight)
+    cost = excess(truth, tempered.transform(scores))
+    assert excess(truth, boosted.transform(scores)) <= cost + 2.0 / 2000
+
+
+@pytest.mark.parametrize("make", [wiggly, three_classes])
 def test_small_pickle(make):
     scores, y, _ = make(3000)
     model = BoostedTemperatureScaling(input="logits").fit(scores, y)

@@ -38,6 +38,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._classifier import RecalibratedClassifierCV
+from skcal.recalibration._crossfit import ProbabilityTransformer
 from skcal.recalibration._matrix import MatrixScaling
 from skcal.recalibration._platt import PlattScaling
 from skcal.recalibration._temperature import TemperatureScaling
@@ -504,6 +505,32 @@ def test_data_frames_and_string_labels(data, frame):
         assert model.n_features_in_ == len(names)
         assert set(model.predict(X_frame)) == {"no", "yes"}
         assert model.score(X_frame, labels) == expected.score(X, y)
+
+
+@pytest.mark.parametrize("dtype", [object, "str", "category"])
+@pytest.mark.parametrize(
+    "model",
+    [RecalibratedClassifierCV(GaussianNB()), ProbabilityTransformer(GaussianNB())],
+)
+def test_missing_label(data, model, dtype):
+    X, y = data
+    y = pd.Series(np.where(y == y[0], "a", "b")).where(np.arange(len(y)) != 3)
+    with pytest.raises(ValueError, match=r"missing labels: 1 of .* at row 3\. Drop"):
+        model.fit(X, y.astype(dtype))
+
+
+def test_class_in_place_of_an_instance(data):
+    X, y = data
+    model = RecalibratedClassifierCV(GaussianNB(), recalibrator=BetaCalibration)
+    with pytest.raises(ValueError, match=r"is a class. Pass .*: BetaCalibration\(\)"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_no_folds(data, ensemble):
+    model = RecalibratedClassifierCV(GaussianNB(), cv=[], ensemble=ensemble)
+    with pytest.raises(ValueError, match="cv gives no folds"):
+        model.fit(*data)
 
 
 @pytest.mark.parametrize(

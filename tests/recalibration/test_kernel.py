@@ -100,6 +100,26 @@ def test_leave_one_out_takes_one_of_the_repetitions():
     assert_allclose(ours.leave_one_out()[counted], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("times", [20_000, 1e100, 1e-100])
+def test_leave_one_out_of_many_equal_rows(n_classes, times):
+    """Certain rows: what else has their score counts, and what is far away does not."""
+    proba = np.repeat(np.eye(n_classes), 2, axis=0)
+    y = np.repeat(np.arange(n_classes), 2)
+    y[0] = 1
+    ours = KernelCalibration(bandwidth=0.001)
+    ours.fit(proba, y, sample_weight=np.full(len(y), times))
+    expected = np.eye(n_classes)
+    expected[0, :2] = 0.5
+    assert_allclose(ours.transform(np.eye(n_classes)), expected, atol=1e-12)
+    expected = np.repeat(expected, 2, axis=0)
+    if times < 1:
+        # All of a row is left out, and what has its score is of the other class.
+        expected[:2, :2] = [[1, 0], [0, 1]]
+    assert_allclose(ours.leave_one_out(), expected, atol=1e-4)
+    assert np.isfinite(KernelCalibration().fit(proba, y, [times] * len(y)).bandwidth_)
+
+
 def test_leave_one_out_of_isolated_rows():
     p, y = np.array([0.01, 0.02, 0.98, 0.99]), [0, 1, 1, 0]
     ours = KernelCalibration(bandwidth=1e-6).fit(p, y).leave_one_out()[:, 1]
@@ -168,6 +188,22 @@ def test_grid_beyond_its_reach(monkeypatch):
     monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
     exact = KernelCalibration(bandwidth=0.1, input="logits").fit(z, y)
     assert_allclose(gridded.transform(new), exact.transform(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0])
+def test_grid_leaves_out_weights_below_one(size, monkeypatch):
+    """A kernel at its own centre may be higher than a sum of faint ones."""
+    p, y = draw(2000, seed=3)
+    weight = size * np.random.default_rng(1).exponential(size=2000)
+    gridded = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
+    chosen = KernelCalibration().fit(p, y, sample_weight=np.full(2000, size / 2000))
+    assert gridded._grid is not None
+    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    exact = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
+    assert_allclose(gridded.leave_one_out(), exact.leave_one_out(), atol=5e-6)
+    assert chosen.bandwidth_ == pytest.approx(
+        KernelCalibration().fit(p, y).bandwidth_, rel=1e-3
+    )
 
 
 def test_grid_with_weights_is_repetition():

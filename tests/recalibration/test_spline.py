@@ -432,6 +432,22 @@ def test_logits_of_100_keep_their_precision():
     assert np.isfinite(ours.transform([-1000.0, 1000.0])).all()
 
 
+@pytest.mark.parametrize("unit", [1e3, 1e5, 1e8, 1e12])
+def test_decision_functions_in_any_unit(unit):
+    """Linear models on raw features have scores of 1e5; their curve is as good."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=500)
+    y = (rng.uniform(size=500) < expit(1.5 * z + 0.5)).astype(int)
+    options = {"penalty": 1.0, "input": "logits"}
+    expected = SplineCalibration(**options).fit(z, y).transform(z)
+    curve = SplineCalibration(**options).fit(unit * z, y)
+    assert_allclose(curve.transform(unit * z), expected, atol=0.01)
+    assert np.all(np.diff(curve.transform(unit * np.sort(z))[:, 1]) > 0)
+    # With a free choice of smoothness, too.
+    chosen = SplineCalibration(input="logits").fit(unit * z, y).transform(unit * z)
+    assert_allclose(chosen, expected, atol=0.05)
+
+
 def test_pickle_holds_the_curve_only():
     fitted = [spline().fit(*draw(n)) for n in (200, 20_000)]
     sizes = [len(pickle.dumps(ours)) for ours in fitted]
