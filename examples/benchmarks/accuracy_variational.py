@@ -51,7 +51,7 @@ FIGURE = HERE.parents[1] / "docs" / "images" / "accuracy_variational.png"
 DIVERGENCES = {True: ("l1", "brier"), False: ("l1", "l2", "brier")}
 TITLES = {"l1": "L1", "l2": "L2", "brier": "squared"}
 # Runs that take part, for time, on the first draw of labels of every so many-th task.
-SLOW = {"spline": 1, "peer": 3, "stacked": 3}
+SLOW = {"kernel": 1, "kernel loo": 1, "spline": 1, "peer": 3, "stacked": 3}
 LEAVE_ONE_OUT = "leave-one-out"
 PEER = "WS-CatBoost"
 DEFAULT = "V-ECE (Default)"
