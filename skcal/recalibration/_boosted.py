@@ -32,6 +32,13 @@ _QUICK = {
     "thread_count": 1,
     "allow_writing_files": False,
 }
+# Along one axis there is little to find, and steps are few and well held back; between
+# several classes small steps find more.
+_AUTO = {
+    "iterations": (10, 20),
+    "learning_rate": (0.4, 0.2),
+    "l2_leaf_reg": (100.0, 3.0),
+}
 # A weight that changes nothing but is not zero.
 _NOTHING = 1e-9
 
@@ -48,12 +55,14 @@ class BoostedTemperatureScaling(BaseRecalibrator):
 
     Parameters
     ----------
-    iterations : int, default=20
-        Number of trees of each model, at least 1.
+    iterations : "auto" or int, default="auto"
+        Number of trees of each model, at least 1. ``"auto"`` is 10 for two classes and
+        20 for more.
     depth : int, default=4
         Depth of the trees, from 1 to 16.
-    learning_rate : float, default=0.2
-        Shrinkage of each tree, in (0, 1].
+    learning_rate : "auto" or float, default="auto"
+        Shrinkage of each tree, in (0, 1]. ``"auto"`` is 0.4 for two classes and 0.2 for
+        more.
     l2_leaf_reg : "auto" or float, default="auto"
         L2 penalty of leaf values, not negative. A value v halves a leaf of v / (p(1-p))
         rows of probability p. ``"auto"`` is 100 for two classes, where there is little
@@ -155,9 +164,12 @@ class BoostedTemperatureScaling(BaseRecalibrator):
     _softens = True
     _parameter_constraints: dict = {
         **BaseRecalibrator._parameter_constraints,
-        "iterations": [Interval(Integral, 1, None, closed="left")],
+        "iterations": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
         "depth": [Interval(Integral, 1, 16, closed="both")],
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "l2_leaf_reg": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "final": [HasMethods(["fit", "predict_proba"]), StrOptions({"auto"}), None],
@@ -169,9 +181,9 @@ class BoostedTemperatureScaling(BaseRecalibrator):
     def __init__(
         self,
         *,
-        iterations=20,
+        iterations="auto",
         depth=4,
-        learning_rate=0.2,
+        learning_rate="auto",
         l2_leaf_reg="auto",
         cv=5,
         final="auto",
@@ -274,22 +286,22 @@ class BoostedTemperatureScaling(BaseRecalibrator):
         return QuadraticScaling() if n_classes == 2 else MatrixScaling()
 
     def _catboost_parameters(self, n_classes):
-        l2_leaf_reg = self.l2_leaf_reg
-        if l2_leaf_reg == "auto":
-            l2_leaf_reg = 100.0 if n_classes == 2 else 3.0
+        settings = {}
+        for name, (two_classes, more) in _AUTO.items():
+            settings[name] = getattr(self, name)
+            if settings[name] == "auto":
+                settings[name] = two_classes if n_classes == 2 else more
         parameters = {
             **_QUICK,
-            "iterations": self.iterations,
+            **settings,
             "depth": self.depth,
-            "learning_rate": self.learning_rate,
-            "l2_leaf_reg": l2_leaf_reg,
             "loss_function": "Logloss",
             "verbose": int(self.verbose),
         }
         if n_classes > 2:
             parameters.update(loss_function="MultiClass", classes_count=n_classes)
         if not self.verbose:
-            parameters["metric_period"] = self.iterations
+            parameters["metric_period"] = settings["iterations"]
         return parameters
 
 
@@ -339,7 +351,12 @@ def _boosted(features, baseline, codes, weight, parameters):
         codes = np.append(codes, missing)
         given = np.append(weight / scale, np.full(missing.size, _NOTHING))
     pool = Pool(columns, label=codes, weight=given, baseline=baseline)
-    model = CatBoost(parameters).fit(pool)
+    model = CatBoost(parameters)
+    # CatBoost computes importances at the end of each fit, in threads of its own, which
+    # takes as long as a small fit itself. Nobody asks for them.
+    model.get_feature_importance = lambda **_: None
+    model.fit(pool)
+    del model.get_feature_importance
     return _step_function(model) if columns.shape[1] == 1 else model
 
 
