@@ -15,7 +15,6 @@ from skcal._predictions import (
 )
 from skcal.inference._on_cells import on_cells
 from skcal.inference._resampling import (
-    Readable,
     Units,
     checked_columns,
     drop_weightless,
@@ -27,6 +26,7 @@ from skcal.inference._resampling import (
     row_order,
     seeds,
 )
+from skcal.inference._results import Readable
 from skcal.metrics import rank_ece
 
 METHODS = ("auto", "debiased", "basic", "percentile")

@@ -9,7 +9,6 @@ from skcal._predictions import check_fraction, check_positive
 from skcal.inference._bootstrap import chance_bias, problems_of
 from skcal.inference._on_cells import on_cells
 from skcal.inference._resampling import (
-    Readable,
     Units,
     checked_columns,
     drop_weightless,
@@ -20,6 +19,7 @@ from skcal.inference._resampling import (
     replicates_on_cells,
     row_order,
 )
+from skcal.inference._results import Readable
 from skcal.metrics import rank_ece
 
 

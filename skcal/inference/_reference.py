@@ -14,7 +14,6 @@ from skcal._predictions import (
 )
 from skcal.inference._on_cells import on_cells
 from skcal.inference._resampling import (
-    Readable,
     in_chunks,
     known_measure,
     one_by_one,
@@ -22,6 +21,7 @@ from skcal.inference._resampling import (
     seeds,
     take,
 )
+from skcal.inference._results import Readable
 from skcal.metrics import plugin_ece, rank_ece, variational_ece
 
 _QUANTILES = (0.5, 0.95)

@@ -1,6 +1,5 @@
 """What the bootstrap, the calibrated reference and the comparison share."""
 
-from dataclasses import fields
 from functools import partial
 
 import numpy as np
@@ -15,20 +14,6 @@ _ON_CELLS = ((smooth_ece, "smooth_ece"), (binned_ece, "binned_ece"))
 # Counts of one chunk of replicates, and its fewest and most replicates.
 _CHUNK_SIZE, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 18, 4, 128
 _LARGEST_SEED = np.iinfo(np.int32).max
-
-
-class Readable:
-    """A representation with short numbers, without what is None or an array."""
-
-    def __repr__(self):
-        shown = []
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is None or isinstance(value, np.ndarray):
-                continue
-            text = f"{value:.4g}" if isinstance(value, float) else repr(value)
-            shown.append(f"{field.name}={text}")
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def known_measure(metric, params):

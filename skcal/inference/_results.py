@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass, fields
 
+import numpy as np
 
-class _Readable:
-    """A representation with numbers of six digits, without what is None."""
+
+class Readable:
+    """A representation with short numbers, without what is None or an array."""
 
     def __repr__(self):
         shown = []
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is None:
+            if value is None or isinstance(value, np.ndarray):
                 continue
             text = f"{value:.6g}" if isinstance(value, float) else repr(value)
             shown.append(f"{field.name}={text}")
@@ -18,7 +20,7 @@ class _Readable:
 
 
 @dataclass(frozen=True, repr=False)
-class RankECETestResult(_Readable):
+class RankECETestResult(Readable):
     """Result of `rank_ece_test`.
 
     Attributes
@@ -46,7 +48,7 @@ class RankECETestResult(_Readable):
 
 
 @dataclass(frozen=True, repr=False)
-class SKCETestResult(_Readable):
+class SKCETestResult(Readable):
     """Result of `skce_test`.
 
     Attributes
