@@ -206,21 +206,25 @@ class _Settings:
         return float(ndtri(0.5 + 0.5 * self.confidence_level))
 
     def variational_ece(self, predictions, multiclass):
-        labels = None
-        if not predictions.is_binary:
-            labels = np.arange(predictions.proba.shape[1])
         return VariationalECE(
             divergence=["l1", "brier", "kl"],
             recalibrator=self.recalibrator,
             multiclass=multiclass,
-            labels=labels,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
+            **_codes_known(predictions),
         ).evaluate(
             predictions.codes,
             predictions.proba,
             sample_weight=predictions.sample_weight,
         )
+
+
+def _codes_known(predictions):
+    """What the measures must be told where codes stand for more than two labels."""
+    if predictions.is_binary:
+        return {}
+    return {"labels": np.arange(predictions.proba.shape[1])}
 
 
 def _subset(predictions, rows, group):
@@ -350,11 +354,8 @@ class _Event:
         self.settings = settings
         self.weight = predictions.sample_weight
         self.is_binary = predictions.is_binary
-        self.classes = predictions.classes
         self.data = predictions.codes, predictions.proba
-        self.options = {}
-        if not self.is_binary:
-            self.options["labels"] = np.arange(predictions.proba.shape[1])
+        self.options = _codes_known(predictions)
         (self.problem,) = predictions.binary_problems("confidence")
         self.means = _means(self.problem)
         self.test = None
@@ -554,10 +555,10 @@ def _class_rows(predictions, settings):
         tests = rank_ece_test(
             predictions.codes,
             predictions.proba,
-            labels=np.arange(predictions.proba.shape[1]),
             multiclass="classwise",
             random_state=settings.random_state,
             n_jobs=settings.n_jobs,
+            **_codes_known(predictions),
         ).by_class
     classes = {}
     problems = predictions.binary_problems("classwise")

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._core.ordering import canonical_order
 from skcal._core.rank_variance import lagged_variance
 from skcal._predictions import (
     check_fraction,
@@ -23,7 +24,6 @@ from skcal.inference._resampling import (
     one_by_one,
     refuse_cross_fitted,
     replicates_on_cells,
-    row_order,
     seeds,
 )
 from skcal.inference._results import Readable
@@ -196,7 +196,7 @@ def bootstrap_interval(
     )
     if name is None:
         columns = checked_columns(y_true, [y_proba], sample_weight)
-        order = None if groups is not None else row_order(*columns)
+        order = None if groups is not None else canonical_order(*columns)
         units = Units(columns[0].shape[0], groups, stratify, order)
 
         def replicate(rng):
@@ -286,7 +286,7 @@ def units_of(predictions, problems, groups, stratify):
     """What is drawn; rows of several problems are numbered in canonical order."""
     order = None
     if len(problems) > 1 and groups is None:
-        order = row_order(
+        order = canonical_order(
             predictions.proba, predictions.codes, predictions.sample_weight
         )
     return Units(predictions.n_samples, groups, stratify, order)
@@ -330,7 +330,7 @@ def _rank_interval(y_true, y_proba, params, confidence_level, random_state):
 def _rank_variance(problem, n_neighbors, rng):
     """Variance of rankECE; of tied forecasts that in a random order, which is more."""
     outcome, forecast, _ = problem.as_float64()
-    order = row_order(forecast, outcome)
+    order = canonical_order(forecast, outcome)
     outcome, forecast = outcome[order], forecast[order]
     residual = outcome - forecast
     if not (forecast[1:] == forecast[:-1]).any():

@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
+from skcal._core.ordering import canonical_order
 from skcal._predictions import check_fraction, check_positive
 from skcal.inference._bootstrap import chance_bias, problems_of
 from skcal.inference._on_cells import on_cells
@@ -17,7 +18,6 @@ from skcal.inference._resampling import (
     one_by_one,
     refuse_cross_fitted,
     replicates_on_cells,
-    row_order,
 )
 from skcal.inference._results import Readable
 from skcal.metrics import rank_ece
@@ -220,7 +220,7 @@ def _replicates_on_cells(
 ):
     sides = [problems_of(y_true, proba, weight, params) for proba in probas]
     (first, _), (second, _) = sides
-    order = row_order(first.proba, second.proba, first.codes, first.sample_weight)
+    order = canonical_order(first.proba, second.proba, first.codes, first.sample_weight)
     units = Units(first.n_samples, *drawn, order)
     measures = [
         [on_cells(name, problem, params) for problem in problems]
@@ -238,7 +238,7 @@ def _replicates_of_rows(
     metric, params, y_true, probas, weight, drawn, n_resamples, random_state, n_jobs
 ):
     columns = checked_columns(y_true, probas, weight)
-    units = Units(columns[0].shape[0], *drawn, row_order(*columns))
+    units = Units(columns[0].shape[0], *drawn, canonical_order(*columns))
     draw = units.draw_half if metric is rank_ece else units.draw
 
     def replicate(rng):

@@ -127,8 +127,8 @@ def rank_ece_test(
     argument holds as without ties. They lose power by it; prefer "monte-carlo".
 
     **Rare events.** Pairs of neighbours that are both events are rarer still, and their
-    number is not normal: with 0.15 of them expected, "asymptotic" rejects calibrated
-    forecasts 14 % of the time at the level of 5 %.
+    number is not normal: with 0.15 of them expected there is one in 14 % of the
+    samples, ``1 - exp(-0.15)``, and one is enough for "asymptotic" to reject.
 
     **Weights** have no place here. A weight of k stands for k rows in an estimate, but
     k copies of a row are not k observations.

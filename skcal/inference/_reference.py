@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
+from skcal._core.ordering import canonical_order
 from skcal._predictions import (
     BinaryProblem,
     check_fraction,
@@ -17,7 +18,6 @@ from skcal.inference._resampling import (
     in_chunks,
     known_measure,
     one_by_one,
-    row_order,
     seeds,
     take,
 )
@@ -224,7 +224,7 @@ def _on_cells(name, params, proba, weight, n_resamples, random_state, n_jobs):
         for forecast in forecasts
     ]
     if len(measures) > 1:
-        order = row_order(proba, weight)
+        order = canonical_order(proba, weight)
         cumulative = np.cumsum(proba[order], axis=1, dtype=np.float64)
 
     def chunk(size, seed):
@@ -264,7 +264,7 @@ def _of_rows(
         )
     if labels is not None or (metric in _TAKE_LABELS and not two):
         params = {**params, "labels": known}
-    order = row_order(_binary_forecast(proba) if two else proba, weight)
+    order = canonical_order(_binary_forecast(proba) if two else proba, weight)
     if two:
         positive = np.asarray(_binary_forecast(proba), dtype=np.float64)[order]
         cumulative = np.column_stack([1.0 - positive, np.ones_like(positive)])

@@ -42,17 +42,6 @@ def refuse_cross_fitted(metric, params):
         )
 
 
-def row_order(*columns):
-    """Order of the rows that depends on the multiset of rows only."""
-    keys = []
-    for column in columns:
-        if column is None:
-            continue
-        column = np.asarray(column)
-        keys += list(column.T) if column.ndim == 2 else [column]
-    return np.lexsort(keys[::-1])
-
-
 def checked_columns(y_true, y_probas, sample_weight):
     """Probabilities, labels as codes, and weights, for any measure of rows."""
     probas = [check_scores(proba) for proba in y_probas]

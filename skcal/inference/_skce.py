@@ -13,6 +13,7 @@ from skcal._core.kernels import (
     paired_kernel_values,
     quadratic_forms,
 )
+from skcal._core.ordering import canonical_order
 from skcal._predictions import check_option, check_positive, check_predictions
 from skcal.inference._results import SKCETestResult
 
@@ -179,7 +180,7 @@ def _canonical_rows(predictions, multiclass):
     else:
         forecast = predictions.proba.astype(np.float64, copy=False)
         outcome = predictions.codes[:, np.newaxis] == np.arange(forecast.shape[1])
-    order = np.lexsort(np.column_stack([outcome, forecast]).T)
+    order = canonical_order(forecast[:, ::-1], outcome[:, ::-1])
     forecast = forecast[order]
     return forecast, outcome[order] - forecast
 

@@ -337,10 +337,14 @@ class VariationalECE(BaseEstimator):
                 "multiclass='confidence'. Got three or more classes and "
                 f"multiclass={self.multiclass!r}."
             )
+        recalibrator = self._recalibrator()
         folds = _folds(self.cv, predictions, groups, self.random_state)
-        compared = _compared_rows(folds, divergences)
+        rows = np.concatenate([test for _, test in folds])
+        compared = rows[:0]
+        if len(folds) > 1 and any(divergence.has_kink for divergence in divergences):
+            compared = _evenly_spaced(rows, _COMPARED_ROWS)
         recalibrated = _recalibrated(
-            self._recalibrator(),
+            recalibrator,
             problems,
             folds,
             compared,
@@ -348,7 +352,6 @@ class VariationalECE(BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        rows = np.concatenate([test for _, test in folds])
         sizes = [test.shape[0] for _, test in folds]
         sums = _Sums(rows, sizes, problems[0].weight, groups)
         parts = {
@@ -407,14 +410,12 @@ class VariationalECE(BaseEstimator):
 
     def _by_name(self, parts):
         """What differs by divergence: dictionaries where a list was asked for."""
-        fields = _Estimates._fields
+        first = next(iter(parts.values()))
         if isinstance(self.divergence, (list, tuple)):
             return {
-                key: {name: getattr(part, key) for name, part in parts.items()}
-                for key in fields
+                key: {name: part[key] for name, part in parts.items()} for key in first
             }
-        (part,) = parts.values()
-        return part._asdict()
+        return first
 
 
 @dataclass(frozen=True)
@@ -618,7 +619,7 @@ def _folds(cv, predictions, groups, random_state):
         # Rows that weigh nothing are told their probabilities, and that is all.
         counted, ignored = np.flatnonzero(weight > 0), np.flatnonzero(weight == 0)
     values = scores[counted], codes[counted], np.asarray(weight[counted], np.float64)
-    if isinstance(cv, str) and cv == LEAVE_ONE_OUT and groups is not None:
+    if isinstance(cv, str) and groups is not None:
         raise ValueError(
             f"cv={cv!r} leaves out rows and not groups: the other rows of a group "
             "would tell of them. Pass a number of folds with groups."
@@ -714,12 +715,8 @@ class _Recalibrated(NamedTuple):
     by_fold: np.ndarray  # of some rows, whatever their fold, by a few folds
 
 
-def _compared_rows(folds, divergences):
-    """Rows on which the folds' recalibrators are compared with each other."""
-    if len(folds) == 1 or not any(divergence.has_kink for divergence in divergences):
-        return np.empty(0, dtype=np.intp)
-    rows = np.concatenate([test for _, test in folds])
-    places = np.linspace(0, rows.shape[0] - 1, min(_COMPARED_ROWS, rows.shape[0]))
+def _evenly_spaced(rows, most):
+    places = np.linspace(0, rows.shape[0] - 1, min(most, rows.shape[0]))
     return rows[places.astype(np.intp)]
 
 
@@ -819,24 +816,8 @@ def _check_recalibrated(proba, recalibrator):
 # Estimates ----------------------------------------------------------------------------
 
 
-class _Estimates(NamedTuple):
-    """What there is of each divergence."""
-
-    value: float
-    plugin: float
-    midpoint: float
-    standard_error: float
-    over: float | None
-    under: float | None
-    over_standard_error: float | None
-    under_standard_error: float | None
-    risk: float | None
-    refinement: float | None
-    has_kink: bool
-    fold_values: np.ndarray
-
-
 def _estimates(valued, recalibrated, rows, compared, sums):
+    """The fields of a result that are a divergence's own."""
     per_row = {}
     for problem, proba, _ in recalibrated:
         for start in range(0, rows.shape[0], _CHUNK):
@@ -851,7 +832,7 @@ def _estimates(valued, recalibrated, rows, compared, sums):
         for key in ("value", *DIRECTIONS)
         if key in per_row
     }
-    return _Estimates(
+    return dict(
         value=mean["value"],
         plugin=mean["plugin"],
         midpoint=0.5 * (mean["value"] + mean["plugin"]),
