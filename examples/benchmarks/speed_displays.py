@@ -10,7 +10,6 @@ draw. Times are the process's own; what counts is the median of the paired ratio
 relplot. Takes about a minute.
 """
 
-import argparse
 import importlib.metadata
 import time
 import warnings
@@ -23,7 +22,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import relplot
-from threadpoolctl import threadpool_limits
+from _timing import print_lines
 
 from skcal import ReliabilityDisplay
 
@@ -90,14 +89,4 @@ def report():
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    save = parser.parse_args().save
-    lines = []
-    with threadpool_limits(1):
-        for line in report():
-            print(line, flush=True)
-            lines.append(line + "\n")
-    if save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(lines))
+    print_lines(report, RESULT, __doc__)

@@ -10,7 +10,6 @@ relplot; netcal, which needs PyTorch, is compared where it is installed. Takes a
 minute.
 """
 
-import argparse
 import importlib.metadata
 import importlib.util
 import tracemalloc
@@ -18,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import relplot
-from _timing import race, shown
+from _timing import print_lines, race, shown
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from sklearn.calibration import calibration_curve
-from threadpoolctl import threadpool_limits
 
 from skcal import binned_ece, rank_ece, smooth_ece
 from skcal._predictions import check_predictions
@@ -210,14 +208,4 @@ def report():
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    save = parser.parse_args().save
-    lines = []
-    with threadpool_limits(1):
-        for line in report():
-            print(line, flush=True)
-            lines.append(line + "\n")
-    if save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(lines))
+    print_lines(report, RESULT, __doc__)
