@@ -1,0 +1,52 @@
+"""What the scripts share: `--full` and `--save`, lines printed as they come."""
+
+import argparse
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+RESULTS = Path(__file__).parent / "results"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+
+
+def publish(name, description, report, *, full=None, draw=None):
+    """Print the lines of a report, on one thread; keep them on request.
+
+    Parameters
+    ----------
+    name : str
+        Of the script: `--save` writes `results/NAME.txt` and `docs/images/NAME.png`.
+    description : str
+        The script's docstring, whose first line heads `--help`.
+    report : generator function
+        Yields lines. With `full` it takes one boolean.
+    full : str, optional
+        What `--full` does, for `--help`; without it there is no such option.
+    draw : callable, optional
+        Takes what `report` returns, and returns a figure.
+    """
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    if full is not None:
+        parser.add_argument("--full", action="store_true", help=full)
+    files = f"{name}.txt" if draw is None else f"{name}.txt and {name}.png"
+    parser.add_argument("--save", action="store_true", help=f"write {files}")
+    options = parser.parse_args()
+
+    lines = []
+    with threadpool_limits(1):
+        source = report() if full is None else report(options.full)
+        while True:
+            try:
+                line = next(source)
+            except StopIteration as end:
+                found = end.value
+                break
+            print(line, flush=True)
+            lines.append(line)
+    if not options.save:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.txt").write_text("\n".join(lines).rstrip() + "\n")
+    if draw is not None:
+        IMAGES.mkdir(exist_ok=True)
+        draw(found).savefig(IMAGES / f"{name}.png", dpi=110)
