@@ -122,8 +122,8 @@ Recalibrators in V-ECE, on real labels
 
 Average rank: of the estimate among the recalibrators, 1 for the largest, over tasks,
 (standard error over tables). Largest: share of tasks on which a recalibrator finds the
-largest error, in %. Below zero: share of estimates that are, in %. ms/1k: processor time
-of the five fits, milliseconds per 1,000 rows, median over tasks."""
+largest error, in %. Below zero: share of its estimates, in %. ms/1k: processor time of
+the five fits, milliseconds per 1,000 rows, median over tasks."""
 
 
 def report(full):
