@@ -18,7 +18,8 @@ from skcal._predictions import (
     check_option,
     check_predictions,
 )
-from skcal.divergences import Divergence, check_divergence
+from skcal.divergences import Divergence
+from skcal.divergences._names import check_divergence, is_own
 from skcal.recalibration import BoostedTemperatureScaling
 from skcal.recalibration._crossfit import (
     apply_recalibrator,
@@ -898,7 +899,7 @@ class _Valued:
         divergence, direction = self.divergence, self.direction
         forecast = np.asarray(problem.proba[rows], dtype=np.float64)
         outcome = problem.outcome(rows)
-        if type(divergence).__module__ != Divergence.__module__:
+        if not is_own(divergence):
             divergence.check(forecast, proba)
         found = {}
         if self.anchor is not None:
