@@ -33,6 +33,8 @@ ROOMS = [
 ]
 MODULES = sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py"))
 every_module = pytest.mark.parametrize("module", MODULES)
+# Nothing else in metrics knows of recalibration.
+EDGE = "metrics/_variational/_held_out.py"
 inner_modules = pytest.mark.parametrize(
     "module", [module for module in MODULES if module != "__init__.py"]
 )
@@ -98,7 +100,7 @@ def test_datasets_serve_examples_and_tests_only(module):
 
 @inner_modules
 def test_the_only_edge_from_metrics_to_recalibration(module):
-    if room_of(module) != "metrics" or module == "metrics/_variational.py":
+    if room_of(module) != "metrics" or module == EDGE:
         pytest.skip("may import it, or is no metric")
     imported = [parts[:2] for parts, _ in from_package(module, "skcal")]
     assert ["skcal", "recalibration"] not in imported

@@ -43,7 +43,7 @@ from skcal import (
     binned_ece,
     smooth_ece,
 )
-from skcal.metrics import _variational
+from skcal.metrics._variational._estimation import _estimates
 
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "accuracy_variational.txt"
@@ -86,7 +86,7 @@ class Variational:
     def __init__(self, recalibrator, cv=5):
         self.recalibrator, self.cv = recalibrator, cv
         file = Path(inspect.getfile(type(recalibrator)))
-        source = file.read_text() + inspect.getsource(_variational._estimates)
+        source = file.read_text() + inspect.getsource(_estimates)
         parameters = getattr(recalibrator, "get_params", dict)()
         self.key = f"{type(recalibrator).__name__}{parameters}{cv}{source}"
 
