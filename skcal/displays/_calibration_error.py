@@ -11,8 +11,8 @@ from skcal._sklearn import (
     check_matplotlib_support,
 )
 from skcal.displays._cv_results import check_cv_results, held_out_proba
-from skcal.displays._error_bars import draw_estimate, ink, total
-from skcal.displays._error_estimates import ErrorRecipe, checked_measures, title
+from skcal.displays._error_bars import draw_estimate, text_colour, total
+from skcal.displays._error_estimates import ErrorRecipe, checked_measures, measure_title
 
 _BAR = 0.62
 
@@ -126,7 +126,7 @@ class CalibrationErrorDisplay:
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimators")
         probas = {}
-        for name, estimator in _named(estimators).items():
+        for name, estimator in _by_name(estimators).items():
             check_is_fitted(estimator)
             probas[name], positive = _get_response_values(
                 estimator, X, response_method="predict_proba", pos_label=pos_label
@@ -369,12 +369,12 @@ class CalibrationErrorDisplay:
         # Rows are models; or, of a single model, its measures.
         if len(names) == 1 and len(measures) > 1:
             rows = [[by[names[0], measure]] for measure in measures]
-            labels = [title(measure) for measure in measures]
+            labels = [measure_title(measure) for measure in measures]
             xlabel = "Calibration error"
         else:
             rows = [[by[name, measure] for measure in measures] for name in names]
             labels = names
-            xlabel = " / ".join(map(title, measures))
+            xlabel = " / ".join(map(measure_title, measures))
             xlabel = xlabel if len(measures) == 1 else "Calibration error"
         if ax is None:
             import matplotlib.pyplot as plt
@@ -401,7 +401,7 @@ class CalibrationErrorDisplay:
         if min(other.dataLim.x0 for other in sharing) >= 0.0:
             ax.set_xlim(left=0.0, auto=True)
         else:
-            ax.axvline(0.0, color=ink(), lw=0.8, zorder=0.5)
+            ax.axvline(0.0, color=text_colour(), lw=0.8, zorder=0.5)
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
@@ -419,7 +419,7 @@ class CalibrationErrorDisplay:
         return self
 
 
-def _named(estimators):
+def _by_name(estimators):
     if isinstance(estimators, Mapping):
         named = dict(estimators)
     else:

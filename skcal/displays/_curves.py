@@ -66,7 +66,7 @@ class Curve:
 _FIELDS = [field.name for field in fields(Curve)]
 
 
-class Recipe(NamedTuple):
+class CurveRecipe(NamedTuple):
     """Choices of a computation."""
 
     kind: object

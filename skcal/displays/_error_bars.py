@@ -1,6 +1,6 @@
 """Bars, intervals and points of calibration errors."""
 
-from skcal.displays._error_estimates import title
+from skcal.displays._error_estimates import measure_title
 
 _MARKERS = "os^D"
 # Colour-blind safe, and the same as for over- and under-confidence in the guide.
@@ -48,7 +48,7 @@ def draw_estimate(ax, estimate, at, height, index, several):
             label="95 % of calibrated models",
             lw=0,
         )
-    color = f"C{index}" if several else ink()
+    color = f"C{index}" if several else text_colour()
     ax.hlines(at, start + estimate.low, start + estimate.high, color=color, lw=1.5)
     ax.plot(
         start + estimate.value,
@@ -56,11 +56,11 @@ def draw_estimate(ax, estimate, at, height, index, several):
         _MARKERS[index % len(_MARKERS)],
         color=color,
         ms=5,
-        label=title(estimate.measure) if several else None,
+        label=measure_title(estimate.measure) if several else None,
     )
 
 
-def ink():
+def text_colour():
     """The colour of text, light in dark styles."""
     from matplotlib import rcParams
 

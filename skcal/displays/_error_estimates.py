@@ -136,6 +136,6 @@ def checked_measures(measures, loss):
     return measures
 
 
-def title(measure):
+def measure_title(measure):
     """What a measure or loss is called in a figure."""
     return _LOSSES[measure][0] if measure in _LOSSES else _MEASURES[measure]

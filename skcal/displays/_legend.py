@@ -28,7 +28,7 @@ def place_legend(ax):
     handles, labels = ax.get_legend_handles_labels()
     if not labels:
         return None
-    order = sorted(range(len(labels)), key=lambda k: _rank(handles[k], labels[k]))
+    order = sorted(range(len(labels)), key=lambda k: _rank(labels[k]))
     handles, labels = [handles[k] for k in order], [labels[k] for k in order]
     full_size = font_size("legend.fontsize")
     wordings = _wordings(labels)
@@ -112,7 +112,7 @@ def _wordings(labels):
     ]
 
 
-def _rank(handle, label):
+def _rank(label):
     """Curves first, then what explains the bands, then the diagonal."""
     if label == DIAGONAL:
         return 2
@@ -157,7 +157,7 @@ def place_panel_legends(axes, own_figure):
     shared = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
-        of_all = [k for k in range(len(labels)) if _rank(handles[k], labels[k]) > 0]
+        of_all = [k for k in range(len(labels)) if _rank(labels[k]) > 0]
         for k in of_all:
             shared.setdefault(labels[k], handles[k])
             if own_figure or ax is not axes[0]:

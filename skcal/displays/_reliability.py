@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcal._predictions import check_option
 from skcal._sklearn import _get_response_values, check_matplotlib_support
 from skcal.displays._curves import (
-    Recipe,
+    CurveRecipe,
     attributes_of_folds,
     attributes_of_predictions,
     check_kind,
@@ -495,7 +495,7 @@ class ReliabilityDisplay:
             If the labels or probabilities are invalid.
         """
         check_matplotlib_support(f"{cls.__name__}.from_predictions")
-        recipe = Recipe.checked(
+        recipe = CurveRecipe.checked(
             kind,
             n_bins,
             strategy,
@@ -623,7 +623,7 @@ class ReliabilityDisplay:
         5
         """
         check_matplotlib_support(f"{cls.__name__}.from_cv_results")
-        recipe = Recipe.checked(
+        recipe = CurveRecipe.checked(
             kind,
             n_bins,
             strategy,

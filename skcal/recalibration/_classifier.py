@@ -21,10 +21,10 @@ from skcal.recalibration._fold_models import (
     DECISION,
     PROBA,
     delegate_features,
-    encode,
+    encode_labels,
     fit_folds,
     response_method,
-    routed,
+    routed_params,
     split_rows,
 )
 from skcal.recalibration._matrix import MatrixScaling
@@ -176,7 +176,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             recalibrator cannot take.
         """
         estimator = self._estimator()
-        codes, self.classes_ = encode(y, estimator)
+        codes, self.classes_ = encode_labels(y, estimator)
         if self.classes_.shape[0] < 2:
             raise ValueError(
                 "Recalibration needs at least two classes. y has one class: "
@@ -298,19 +298,21 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     def _routed(self, estimator, sample_weight, fit_params):
         if sample_weight is None:
-            return routed(self, "fit", fit_params)
+            return routed_params(self, "fit", fit_params)
         check_takes_weights(self._recalibrator())
         if not get_config()["enable_metadata_routing"]:
             if any(name.endswith("__sample_weight") for name in fit_params):
                 # The steps of a pipeline have got their weights one by one.
-                return routed(self, "fit", fit_params)
+                return routed_params(self, "fit", fit_params)
             check_takes_weights(
                 estimator,
                 "Weighting the recalibration alone would repair other probabilities "
                 "than the classifier gives. To do it all the same, enable metadata "
                 "routing, with which the classifier gets what it requests.",
             )
-        return routed(self, "fit", {"sample_weight": sample_weight, **fit_params})
+        return routed_params(
+            self, "fit", {"sample_weight": sample_weight, **fit_params}
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -185,12 +185,17 @@ def canonical_folds(scores, codes, weight, *, n_splits, random_state):
         Row indices, in canonical order.
     """
     order = row_order(scores, codes, weight)
-    n_samples = order.shape[0]
-    n_splits = min(n_splits, n_samples)
-    fold = np.empty(n_samples, dtype=np.intp)
-    shuffled = check_random_state(random_state).permutation(n_samples)
-    fold[shuffled] = np.arange(n_samples) % n_splits
+    n_splits = min(n_splits, order.shape[0])
+    fold = dealt_folds(order.shape[0], n_splits, random_state)
     return [(order[fold != j], order[fold == j]) for j in range(n_splits)]
+
+
+def dealt_folds(n_units, n_splits, random_state):
+    """The fold of each row or group, dealt at random: sizes differ by one at most."""
+    fold = np.empty(n_units, dtype=np.intp)
+    shuffled = check_random_state(random_state).permutation(n_units)
+    fold[shuffled] = np.arange(n_units) % n_splits
+    return fold
 
 
 def row_order(scores, codes, weight):

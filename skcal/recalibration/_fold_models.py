@@ -133,7 +133,7 @@ def as_proba(logits):
     return softmax(logits, axis=1)
 
 
-def encode(y, estimator):
+def encode_labels(y, estimator):
     """Codes of the labels, and the labels: those of a frozen estimator, else of `y`."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
@@ -159,7 +159,7 @@ def encode(y, estimator):
     return positions[codes], estimator.classes_
 
 
-def routed(router, method, params):
+def routed_params(router, method, params):
     """Parameters for the classifier's ``fit`` and for the splitter."""
     params = {name: value for name, value in params.items() if value is not None}
     if get_config()["enable_metadata_routing"]:

@@ -21,10 +21,10 @@ from skcal.recalibration._fold_models import (
     FoldModel,
     as_proba,
     delegate_features,
-    encode,
+    encode_labels,
     fit_folds,
     response_method,
-    routed,
+    routed_params,
     scores_are_logits,
     split_rows,
 )
@@ -141,7 +141,7 @@ class ProbabilityTransformer(MetaEstimatorMixin, TransformerMixin, BaseEstimator
             The fitted transformer.
         """
         X, y, params = self._check_fit(X, y, params)
-        fit_params, _ = routed(self, "fit", params)
+        fit_params, _ = routed_params(self, "fit", params)
         self._fit_folds(X, y, [(None, None)], fit_params)
         return self
 
@@ -170,7 +170,7 @@ class ProbabilityTransformer(MetaEstimatorMixin, TransformerMixin, BaseEstimator
             column for the decision function of two classes.
         """
         X, y, params = self._check_fit(X, y, params)
-        fit_params, split_params = routed(self, "fit_transform", params)
+        fit_params, split_params = routed_params(self, "fit_transform", params)
         if isinstance(self.estimator, FrozenEstimator):
             self._fit_folds(X, y, [(None, None)], fit_params)
             return self._shown(self._model().scores(X))
@@ -241,7 +241,7 @@ class ProbabilityTransformer(MetaEstimatorMixin, TransformerMixin, BaseEstimator
         return router.add(splitter=self.cv, method_mapping=to_split)
 
     def _check_fit(self, X, y, params):
-        codes, self.classes_ = encode(y, self.estimator)
+        codes, self.classes_ = encode_labels(y, self.estimator)
         X, codes = indexable(X, codes)
         return X, self.classes_[codes], params
 

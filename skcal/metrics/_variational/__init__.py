@@ -2,9 +2,9 @@
 
 from skcal.metrics._variational._measure import (
     VariationalECE,
-    single,
+    single_value,
     variational_ece,
 )
 from skcal.metrics._variational._result import VariationalECEResult
 
-__all__ = ["VariationalECE", "VariationalECEResult", "single", "variational_ece"]
+__all__ = ["VariationalECE", "VariationalECEResult", "single_value", "variational_ece"]

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._predictions import check_option
@@ -18,6 +17,7 @@ from skcal.recalibration import BoostedTemperatureScaling
 from skcal.recalibration._crossfit import (
     apply_recalibrator,
     canonical_folds,
+    dealt_folds,
     fit_recalibrator,
     row_order,
 )
@@ -99,11 +99,8 @@ def _group_folds(values, groups, n_splits, random_state):
             f"{names.tolist()}."
         )
     n_splits = min(n_splits, names.shape[0])
-    fold = np.empty(names.shape[0], dtype=np.intp)
-    shuffled = check_random_state(random_state).permutation(names.shape[0])
-    fold[shuffled] = np.arange(names.shape[0]) % n_splits
     order = row_order(*values)
-    fold = fold[index[order]]
+    fold = dealt_folds(names.shape[0], n_splits, random_state)[index[order]]
     return [(order[fold != j], order[fold == j]) for j in range(n_splits)]
 
 

@@ -158,7 +158,7 @@ def variational_ece(
         n_jobs=n_jobs,
         random_state=random_state,
     ).evaluate(y_true, y_proba, sample_weight=sample_weight, groups=groups)
-    return single(
+    return single_value(
         {
             "variational": result.value,
             "plugin": result.plugin,
@@ -168,7 +168,7 @@ def variational_ece(
     )
 
 
-def single(value, divergence):
+def single_value(value, divergence):
     """The one value, and not a dictionary of several divergences' values."""
     if isinstance(value, dict):
         raise ValueError(
