@@ -80,6 +80,17 @@ def test_every_module_is_in_a_known_room(module):
     assert room_of(module) in ROOMS
 
 
+def test_the_table_of_rooms_is_true():
+    """CONTRIBUTING.md shows the rooms in their order, folders with a slash."""
+    contributing = Path(__file__).parents[1] / "CONTRIBUTING.md"
+    text = contributing.read_text(encoding="utf-8")
+    table = text.split("must not depend on |\n")[1].split("\n\n")[0]
+    shown = [line.split("`")[1] for line in table.splitlines()[1:]]
+    assert [room_of(name) for name in shown] == ROOMS
+    folders = {name.rstrip("/") for name in shown if name.endswith("/")}
+    assert folders == {module.split("/")[0] for module in MODULES if "/" in module}
+
+
 @inner_modules
 def test_rooms_import_from_rooms_above_only(module):
     room = room_of(module)
