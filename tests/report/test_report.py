@@ -20,7 +20,7 @@ from skcal import (
     rank_ece_test,
     smooth_ece,
 )
-from skcal.report import COLUMNS
+from skcal.report._rows import COLUMNS
 
 QUICK = {"recalibrator": BetaCalibration(), "n_resamples": 100}
 QUICK_VECTORS = {"recalibrator": TemperatureScaling(), "n_resamples": 100}
