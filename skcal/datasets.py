@@ -6,7 +6,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import (
-    betaincinv,
     betaln,
     expit,
     logit,
@@ -29,7 +28,7 @@ __all__ = ["make_forecasts"]
 # "oscillating", which leave the absolute residual as it is between c and 1 - c.
 _PANELS = 20_000
 _NODES = 8
-_NARROW = 10_000  # a + b of beta distributions
+_LARGEST = 100_000  # parameter of a beta density that is not too narrow for the panels
 
 
 def make_forecasts(
@@ -81,9 +80,10 @@ def make_forecasts(
         Parameters of a named curve.
     forecasts : {"uniform"}, tuple, callable or array-like, default="uniform"
         Distribution of the forecasts: uniform on [0, 1]; a tuple (a, b) for
-        Beta(a, b); a quantile function, such as ``scipy.stats.triang(0.5).ppf``, which
-        takes an array in (0, 1); or an array of forecasts of shape (n_values,), such as
-        a model's, that are drawn from with replacement.
+        Beta(a, b), both at most 100,000; a quantile function, such as
+        ``scipy.stats.triang(0.5).ppf``, which takes an array in (0, 1); or an array of
+        forecasts of shape (n_values,), such as a model's, that are drawn from with
+        replacement.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample. With None it differs from call to call.
 
@@ -308,6 +308,11 @@ def _checked_forecasts(forecasts):
             )
         for i, value in enumerate(forecasts):
             check_positive(f"forecasts[{i}]", value)
+            if value > _LARGEST:
+                raise ValueError(
+                    f"The parameters of a beta distribution may not exceed "
+                    f"{_LARGEST:,}. Got forecasts={forecasts!r}."
+                )
         return forecasts
     values = check_scores(forecasts, name="forecasts")
     if values.ndim != 1:
@@ -357,14 +362,8 @@ def _legendre_panels():
 
 
 def _beta_quadrature(a, b):
-    """Gauss-Legendre, but Gauss-Jacobi in the end panels where the density is singular.
-
-    A density that is narrower than some panels is integrated over its quantiles.
-    """
-    f, weight = _legendre_panels()
-    if a + b > _NARROW:
-        return betaincinv(a, b, f), weight
-    f, weight = (x.reshape(_PANELS, _NODES) for x in (f, weight))
+    """Gauss-Legendre; Gauss-Jacobi in the end panels where the density is singular."""
+    f, weight = (x.reshape(_PANELS, _NODES) for x in _legendre_panels())
     log_scale = -betaln(a, b)
     weight *= np.exp((a - 1) * np.log(f) + xlog1py(b - 1, -f) + log_scale)
     # On [0, h] the density is x^(a - 1) times what is smooth there, mirrored at 1.
