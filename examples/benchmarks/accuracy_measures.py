@@ -68,6 +68,13 @@ def ratios(curve, seed=0):
     return data.l2, values.mean(axis=2), values.std(axis=2, ddof=1) / np.sqrt(REPEATS)
 
 
+def remark(curve):
+    """How often a curve is held within [0, 1]."""
+    proba = make_forecasts(1, curve=curve).curve(np.linspace(0, 1, 1_000_001))
+    share = np.mean((proba == 0) | (proba == 1))
+    return f", g held at 0 or 1 for {share:.1%} of forecasts" if share > 0 else ""
+
+
 def report():
     yield (
         "Estimate over the true l2-ECE: mean of 100 samples, +- standard error of the "
@@ -78,7 +85,7 @@ def report():
     found = {}
     for curve, title in CURVES.items():
         truth, mean, error = found[title] = ratios(curve)
-        yield f"{title}, true l2-ECE {truth:.4f}"
+        yield f"{title}, true l2-ECE {truth:.4f}{remark(curve)}"
         yield header
         for label, center, half in zip(MEASURES, mean, error, strict=True):
             cells = (f"{center[j]:.2f} +- {half[j]:.2f}" for j in columns)
@@ -101,20 +108,20 @@ def draw(found):
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(
-        3, 3, figsize=(10.5, 8.6), sharex=True, layout="constrained"
+        3, 3, figsize=(8.4, 7.2), sharex=True, layout="constrained"
     )
     names = list(MEASURES)
     for ax, (title, (truth, mean, error)) in zip(axes.flat, found.items(), strict=True):
         ax.axhline(1, color="0.5", linestyle=":")
         for name, (label, color, marker) in SHOWN.items():
             center, half = mean[names.index(name)], error[names.index(name)]
-            style = {"color": color, "marker": marker, "markersize": 4}
+            style = {"color": color, "marker": marker, "markersize": 3.5}
             ax.plot(SIZES, center, label=label, **style)
             ax.fill_between(
                 SIZES, center - half, center + half, color=color, alpha=0.2, lw=0
             )
         ax.set(xscale="log", title=f"{title}, true value {truth:.4f}")
-        ax.title.set_size(10)
+        ax.title.set_size(9)
         ax.set_ylim(max(0, ax.get_ylim()[0]), min(4, ax.get_ylim()[1]))
     for ax in axes[:, 0]:
         ax.set_ylabel(r"Estimate / true $\ell_2$-ECE")
