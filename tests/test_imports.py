@@ -101,7 +101,7 @@ def test_rooms_import_from_rooms_above_only(module):
         assert parts[1] in above, f"{module}:{line} imports {'.'.join(parts)}"
 
 
-@every_module
+@inner_modules
 def test_datasets_serve_examples_and_tests_only(module):
     if room_of(module) == "datasets":
         pytest.skip("itself")

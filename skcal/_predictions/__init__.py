@@ -16,7 +16,7 @@ from skcal._predictions._labels import (
     check_no_missing_labels,
 )
 from skcal._predictions._options import check_fraction, check_option, check_positive
-from skcal._predictions._scores import check_scores
+from skcal._predictions._scores import check_scores, check_values
 from skcal._predictions._weights import check_weight
 
 __all__ = [
@@ -31,5 +31,6 @@ __all__ = [
     "check_positive",
     "check_predictions",
     "check_scores",
+    "check_values",
     "check_weight",
 ]

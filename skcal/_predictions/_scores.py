@@ -11,17 +11,17 @@ _CHUNK = 1 << 16
 _MANY_COLUMNS = 8
 
 
-def check_scores(y_proba, *, logits=False):
+def check_scores(y_proba, *, logits=False, name="y_proba"):
     """Checked probabilities or logits, of shape (n_samples,) or (n_samples, k >= 2)."""
-    scores = as_real_array(y_proba, "y_proba")
+    scores = as_real_array(y_proba, name)
     if scores.ndim not in (1, 2) or (scores.ndim == 2 and scores.shape[1] == 0):
         raise ValueError(
-            "y_proba must have shape (n_samples,), (n_samples, 1) or "
+            f"{name} must have shape (n_samples,), (n_samples, 1) or "
             f"(n_samples, n_classes). Got shape {scores.shape} instead."
         )
     if scores.shape[0] == 0:
         raise ValueError(
-            "y_proba is empty: found array with 0 sample(s) while a minimum of 1 is "
+            f"{name} is empty: found array with 0 sample(s) while a minimum of 1 is "
             "required."
         )
     if scores.ndim == 2 and scores.shape[1] == 1:
@@ -29,7 +29,7 @@ def check_scores(y_proba, *, logits=False):
     low, high = scores.min(), scores.max()
     if logits:
         if not (low > -np.inf and high < np.inf):
-            _raise_not_finite(scores, "y_proba")
+            _raise_not_finite(scores, name)
         return scores
     # A NaN anywhere makes both comparisons false.
     if not (low >= 0 and high <= 1):
@@ -37,12 +37,25 @@ def check_scores(y_proba, *, logits=False):
         if scores.dtype.kind == "f":
             rounding = max(rounding, float(np.finfo(scores.dtype).eps))
         if not (low >= -rounding and high <= 1 + rounding):
-            _raise_not_finite(scores, "y_proba")
-            _raise_out_of_range(scores, "y_proba", rounding)
+            _raise_not_finite(scores, name)
+            _raise_out_of_range(scores, name, rounding)
         scores = np.clip(scores, 0, 1)
     if scores.ndim == 2:
         _check_row_sums(scores)
     return scores
+
+
+def check_values(name, function, at):
+    """Checked probabilities, float64, from a user's function: one for each point."""
+    at = np.asarray(at, dtype=np.float64)
+    values = function(at)
+    if np.shape(values) != at.shape:
+        raise ValueError(
+            f"{name} must return a probability for each of the numbers in its argument "
+            f"of shape {at.shape}. Got shape {np.shape(values)} instead."
+        )
+    values = check_scores(values, name=f"the output of {name}")
+    return np.asarray(values, dtype=np.float64)
 
 
 def _check_row_sums(proba):
