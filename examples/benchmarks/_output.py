@@ -23,7 +23,8 @@ def publish(name, description, report, *, full=None, draw=None):
     full : str, optional
         What `--full` does, for `--help`; without it there is no such option.
     draw : callable, optional
-        Takes what `report` returns, and returns a figure.
+        Takes what `report` returns, and returns a figure, or several in a dictionary:
+        that of key k is saved as `NAME_k.png`.
     """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     if full is not None:
@@ -49,4 +50,9 @@ def publish(name, description, report, *, full=None, draw=None):
     (RESULTS / f"{name}.txt").write_text("\n".join(lines).rstrip() + "\n")
     if draw is not None:
         IMAGES.mkdir(exist_ok=True)
-        draw(found).savefig(IMAGES / f"{name}.png", dpi=110)
+        drawn = draw(found)
+        if not isinstance(drawn, dict):
+            drawn = {"": drawn}
+        for key, figure in drawn.items():
+            file = f"{name}_{key}.png" if key else f"{name}.png"
+            figure.savefig(IMAGES / file, dpi=110)
