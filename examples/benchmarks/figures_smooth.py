@@ -17,6 +17,7 @@ from _bins import cross_validated_bins
 from _forecasts import forecasts
 from _output import publish
 from _population import fixed_point, residual_mass, smoothed_error
+from scipy.integrate import trapezoid
 
 from skcal import (
     ReliabilityDisplay,
@@ -53,9 +54,8 @@ def figure_2():
     curve = events / density
     display = ReliabilityDisplay.from_predictions(y, f, band=None)
     drawn = np.interp(display.prob_pred, NODES, curve)
-    area = np.trapezoid if hasattr(np, "trapezoid") else np.trapz
-    error = area(np.abs(residual), NODES)
-    visible = area(np.abs(curve - NODES) * density, NODES)
+    error = trapezoid(np.abs(residual), NODES)
+    visible = trapezoid(np.abs(curve - NODES) * density, NODES)
     yield "Figure 2: eight points"
     yield "forecast  " + "".join(f"{value:6.2f}" for value in f)
     yield "outcome   " + "".join(f"{value:6d}" for value in y)
