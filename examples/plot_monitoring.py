@@ -4,14 +4,14 @@ Watching a model in use
 
 A classifier is calibrated when it goes into use. Then the world moves on. One
 accumulator a day is all that is kept; windows are merged from them, an alarm level
-allows for looking every day, and after the alarm a recalibrator is put behind the model.
+allows for looking every day, and after the alarm a recalibrator goes behind the model.
 """
 
 # %%
 # Which customers leave a telephone company? A recalibrated logistic regression learned
-# it from a third of 7,032 customers. In use it forecasts 200 customers a day, drawn from
-# the others. From day 60 on a competitor grows: customers who leave are drawn more and
-# more often, up to three times as often in the end.
+# it from a third of 7,032 customers. In use it forecasts 200 customers a day, drawn
+# from the others. From day 60 on a competitor grows: customers who leave are drawn more
+# and more often, up to three times as often in the end.
 
 import matplotlib.pyplot as plt
 import numpy as np
