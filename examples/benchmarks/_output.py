@@ -23,7 +23,8 @@ def publish(name, description, report, *, full=None, draw=None):
     full : str, optional
         What `--full` does, for `--help`; without it there is no such option.
     draw : callable, optional
-        Takes what `report` returns, and returns a figure.
+        Takes what `report` returns, and returns a figure, or figures by name: these
+        go to `NAME_theirs.png`, and to `NAME.png` for the empty name.
     """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     if full is not None:
@@ -49,4 +50,9 @@ def publish(name, description, report, *, full=None, draw=None):
     (RESULTS / f"{name}.txt").write_text("\n".join(lines).rstrip() + "\n")
     if draw is not None:
         IMAGES.mkdir(exist_ok=True)
-        draw(found).savefig(IMAGES / f"{name}.png", dpi=110)
+        figures = draw(found)
+        for part, figure in (
+            figures.items() if isinstance(figures, dict) else [("", figures)]
+        ):
+            file = f"{name}_{part}.png" if part else f"{name}.png"
+            figure.savefig(IMAGES / file, dpi=110)

@@ -1,161 +1,30 @@
 """How near estimates come to the true calibration error of real models' forecasts.
 
-    python examples/benchmarks/accuracy_variational.py            # print
-    python examples/benchmarks/accuracy_variational.py --save     # and keep results
-    python examples/benchmarks/accuracy_variational.py --quick    # a few tables
+    python examples/benchmarks/accuracy_variational.py          # four tables, print
+    python examples/benchmarks/accuracy_variational.py --full   # 29 tables
+    python examples/benchmarks/accuracy_variational.py --save   # and keep results
 
 The columns are those of tables F.2 to F.5 of Berta et al., "V-ECE: Estimating General
 Expected Calibration Errors" (2026), the rows those of its table E.2 and the midpoint
-readings; the tasks come from `_semisynthetic.py`. probmetrics' WS-CatBoost takes part
-where it can be imported. Values are kept by estimator in the cache folder of the
-forecasts and computed anew where an estimator's file or its parameters changed.
+readings, the pictures its figures F.1 and F.2; the tasks come from `_semisynthetic.py`.
+probmetrics' WS-CatBoost takes part where it can be imported. Takes two minutes, with
+--full half an hour, and a few seconds once its values are kept (see `_estimators.py`).
 """
 
-import argparse
-import hashlib
-import inspect
-import json
-import multiprocessing
-import os
+import sys
 import time
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from _forecasts import CACHE
+from _estimators import DIVERGENCES, PEER, TITLES, Kept, runs
+from _output import publish
 from _semisynthetic import DRAWS, tables, tasks
 from scipy.stats import rankdata, spearmanr, wilcoxon
-from threadpoolctl import threadpool_limits
 
-from skcal import (
-    BetaCalibration,
-    BoostedTemperatureScaling,
-    HistogramBinning,
-    IsotonicCalibration,
-    KernelCalibration,
-    MatrixScaling,
-    QuadraticScaling,
-    SplineCalibration,
-    StackedRecalibrator,
-    TemperatureScaling,
-    VariationalECE,
-    binned_ece,
-    smooth_ece,
-)
-from skcal.metrics import _variational
-
-HERE = Path(__file__).parent
-RESULT = HERE / "results" / "accuracy_variational.txt"
-FIGURE = HERE.parents[1] / "docs" / "images" / "accuracy_variational.png"
-
-DIVERGENCES = {True: ("l1", "brier"), False: ("l1", "l2", "brier")}
-TITLES = {"l1": "L1", "l2": "L2", "brier": "squared"}
 # Runs that take part, for time, on the first draw of labels of every so many-th task.
 SLOW = {"kernel": 1, "kernel loo": 1, "spline": 1, "peer": 1, "stacked": 3}
-LEAVE_ONE_OUT = "leave-one-out"
-PEER = "WS-CatBoost"
 DEFAULT = "V-ECE (Default)"
-
-
-# Runs: what is computed, and kept ----------------------------------------------------
-
-
-def binned(name, **options):
-    def run(y, p):
-        return {
-            divergence: [binned_ece(y, p, norm=norm, **options)] * 3
-            for divergence, norm in (("l1", "l1"), ("brier", "l2"))
-            if not (options.get("debias") and divergence == "l1")
-        }
-
-    run.key = name + repr(options)
-    return run
-
-
-def smooth(y, p):
-    return {"l1": [smooth_ece(y, p)] * 3}
-
-
-smooth.key = "smooth"
-
-
-class Variational:
-    """Three readings of one cross-fit, by divergence."""
-
-    def __init__(self, recalibrator, cv=5):
-        self.recalibrator, self.cv = recalibrator, cv
-        file = Path(inspect.getfile(type(recalibrator)))
-        source = file.read_text() + inspect.getsource(_variational._estimates)
-        parameters = getattr(recalibrator, "get_params", dict)()
-        self.key = f"{type(recalibrator).__name__}{parameters}{cv}{source}"
-
-    def __call__(self, y, p):
-        options = {} if p.ndim == 1 else {"labels": np.arange(p.shape[1])}
-        result = VariationalECE(
-            divergence=list(DIVERGENCES[p.ndim == 1]),
-            recalibrator=self.recalibrator,
-            cv=self.cv,
-            **options,
-        ).evaluate(y, p)
-        return {
-            name: [result.value[name], result.plugin[name], result.midpoint[name]]
-            for name in result.value
-        }
-
-
-def runs(binary):
-    """Everything that is computed, by name."""
-    made = {
-        "default": Variational(BoostedTemperatureScaling()),
-        "temperature": Variational(TemperatureScaling()),
-        "kernel": Variational(KernelCalibration()),
-        "isotonic": Variational(IsotonicCalibration()),
-        "kernel loo": Variational(KernelCalibration(), cv=LEAVE_ONE_OUT),
-        "default is": Variational(BoostedTemperatureScaling(), cv=None),
-        "temperature is": Variational(TemperatureScaling(), cv=None),
-        "isotonic is": Variational(IsotonicCalibration(), cv=None),
-    }
-    if binary:
-        made |= {
-            "uniform bins": binned("uniform"),
-            "quantile bins": binned("quantile", strategy="quantile"),
-            "debiased bins": binned("debiased", debias=True),
-            "smooth": smooth,
-            "spline": Variational(SplineCalibration()),
-            "stacked": Variational(StackedRecalibrator()),
-            "beta": Variational(BetaCalibration()),
-            "quadratic": Variational(QuadraticScaling()),
-            "uniform": Variational(HistogramBinning()),
-            "beta is": Variational(BetaCalibration(), cv=None),
-            "quadratic is": Variational(QuadraticScaling(), cv=None),
-            "uniform is": Variational(HistogramBinning(), cv=None),
-        }
-    else:
-        made |= {
-            "matrix": Variational(MatrixScaling()),
-            "matrix is": Variational(MatrixScaling(), cv=None),
-        }
-    try:
-        from probmetrics.classifiers import WS_CatboostClassifier
-    except ImportError:
-        return made
-    # It forks a pool of processes in `fit`, which now and then waits for ever.
-    multiprocessing.Pool = Loop
-    return made | {"peer": Variational(WS_CatboostClassifier())}
-
-
-class Loop:
-    """A pool of processes without processes."""
-
-    def __init__(self, processes=None):
-        self.map = lambda function, items: [function(item) for item in items]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return None
 
 
 VARIATIONAL, PLUGIN, MIDPOINT = range(3)
@@ -218,51 +87,6 @@ MIDPOINTS = {
 ROWS = {True: BINARY_ROWS, False: MULTICLASS_ROWS}
 
 
-class Kept:
-    """Values of a run by task and draw, in a file."""
-
-    def __init__(self, run):
-        key = hashlib.sha256(run.key.encode()).hexdigest()[:12]
-        self.run, self.file = run, CACHE / f"estimates-{key}.json"
-        self.values = {}
-        if self.file.exists():
-            self.values = json.loads(self.file.read_text())
-        self.saved = time.monotonic()
-
-    def value(self, task, draw):
-        """Readings by divergence and milliseconds per 1,000 rows; None if it failed."""
-        name = f"{task.name}-{draw}-{task.key}"
-        if name not in self.values:
-            start = processor_time()
-            try:
-                found = self.run(task.labels[draw], task.proba)
-            except Exception as error:
-                if not is_peer(self.run):
-                    raise
-                print(f"{PEER} on {name}: {error}")
-                found = None
-            spent = 1e6 * (processor_time() - start) / len(task.proba)
-            self.values[name] = [found, spent]
-            if time.monotonic() - self.saved > 20:
-                self.save()
-        return self.values[name]
-
-    def save(self):
-        unfinished = self.file.with_name(f"{os.getpid()}-{self.file.name}")
-        unfinished.write_text(json.dumps(self.values))
-        unfinished.replace(self.file)
-        self.saved = time.monotonic()
-
-
-def is_peer(run):
-    return type(getattr(run, "recalibrator", None)).__name__.startswith("WS_")
-
-
-def processor_time():
-    """That of the process and of its children that have ended."""
-    return time.process_time() + sum(os.times()[2:4])
-
-
 class Measured(NamedTuple):
     """All that the tables are made of, for two classes or for more."""
 
@@ -302,7 +126,7 @@ def measure(binary, quick=False, only=None):
                 values[name][divergence][i] = np.maximum(readings, 0)
         run.save()
         if time.monotonic() - start > 1:
-            print(f"  {name}: {time.monotonic() - start:.0f} s", flush=True)
+            print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
     return Measured(
         np.array([task.table for task, _ in rows]),
         np.array([task.model for task, _ in rows]),
@@ -459,7 +283,7 @@ def ordering_lines(measured, binary, shown, rows):
         yield line
 
 
-def report(binary, measured):
+def tables_of(binary, measured):
     everywhere = np.ones(len(measured.tables), dtype=bool)
     kinds = "Two classes" if binary else "More classes"
     n_tables = len(np.unique(measured.tables))
@@ -510,10 +334,10 @@ top-1: the best model found, in % (chance: 12.5). Estimates below zero count as 
 """
 
 
-# Figure ------------------------------------------------------------------------------
+# Figures -----------------------------------------------------------------------------
 
 
-def draw(measured):
+def ratios(measured):
     """Figure F.1: estimate over truth against the truth."""
     import matplotlib.pyplot as plt
 
@@ -546,26 +370,69 @@ def draw(measured):
     return fig
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few tables only")
-    parser.add_argument(
-        "--save", action="store_true", help=f"write {RESULT.name} and {FIGURE.name}"
+def orders(measured):
+    """Figure F.2: how well estimates order the models of a table."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(
+        2,
+        2,
+        figsize=(10, 8.6),
+        layout="constrained",
+        sharex="col",
+        height_ratios=[len(BINARY_ROWS), len(MULTICLASS_ROWS)],
     )
-    options = parser.parse_args()
-    measured, lines = {}, [HEAD]
-    with threadpool_limits(1):
-        for binary in (True, False):
-            measured[binary] = measure(binary, options.quick)
-            lines += [*report(binary, measured[binary]), ""]
-    text = "\n".join(lines).rstrip() + "\n"
-    print(text)
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(text)
-        FIGURE.parent.mkdir(exist_ok=True)
-        draw(measured).savefig(FIGURE, dpi=110)
+    markers = {"l1": "o", "l2": "s", "brier": "^"}
+    for row, binary in zip(axes, (True, False), strict=True):
+        kept = measured[binary]
+        names = [
+            name
+            for name, (run, _) in ROWS[binary].items()
+            if run in kept.values and SLOW.get(run, 1) == 1
+        ]
+        for divergence, shift in zip(DIVERGENCES[binary], (-0.2, 0.2, 0), strict=False):
+            at, found = [], []
+            for i, name in enumerate(names):
+                run, reading = ROWS[binary][name]
+                counted = taking_part(kept, run, divergence)
+                if counted.any():
+                    at.append(len(names) - i + shift)
+                    found.append(ordering(kept, run, reading, divergence, counted))
+            rho, error, pairs, _ = np.transpose(found)
+            style = dict(marker=markers[divergence], ms=5, ls="none")
+            row[0].errorbar(
+                rho, at, xerr=error, label=TITLES[divergence], lw=1, **style
+            )
+            row[1].plot(pairs, at, **style)
+        row[0].set_yticks(np.arange(len(names), 0, -1), names)
+        row[1].set_yticks(np.arange(len(names), 0, -1), [])
+        row[0].legend(title="Calibration error", loc="lower left", fontsize="small")
+        kinds = "Two classes" if binary else "More classes"
+        row[0].set_title(f"{kinds}: rank correlation with the truth", fontsize=10)
+        row[1].set_title(f"{kinds}: pairs in the true order", fontsize=10)
+        for ax in row:
+            ax.grid(axis="y", color="0.92")
+            ax.set_axisbelow(True)
+    axes[-1, 0].set_xlabel("Spearman correlation, +- one standard error over tables")
+    axes[-1, 1].set_xlabel("%")
+    return fig
+
+
+def report(full):
+    yield HEAD
+    measured = {}
+    for binary in (True, False):
+        measured[binary] = measure(binary, quick=not full)
+        yield from tables_of(binary, measured[binary])
+        yield ""
+    return measured
 
 
 if __name__ == "__main__":
-    main()
+    publish(
+        "accuracy_variational",
+        __doc__,
+        report,
+        full="all tables, not four",
+        draw=lambda measured: {"": ratios(measured), "ordering": orders(measured)},
+    )

@@ -1,20 +1,17 @@
 """Mean estimates of the calibration error for truths of several shapes.
 
-    python examples/benchmarks/bias_variational.py            # print
-    python examples/benchmarks/bias_variational.py --save     # and keep in results/
-    python examples/benchmarks/bias_variational.py --quick    # a tenth of the samples
+    python examples/benchmarks/bias_variational.py          # a tenth of the samples
+    python examples/benchmarks/bias_variational.py --full   # all of them
+    python examples/benchmarks/bias_variational.py --save   # and keep in results/
 
 Forecasts of two classes are uniform, those of four are the softmax of normal logits.
 The columns are means over samples of the variational, plug-in and midpoint readings
 with their standard errors, and the share of samples with a V-ECE above the true error.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _output import publish
 from scipy.special import expit, logit, softmax
-from threadpoolctl import threadpool_limits
 
 from skcal import (
     BetaCalibration,
@@ -24,8 +21,6 @@ from skcal import (
     TemperatureScaling,
     VariationalECE,
 )
-
-RESULT = Path(__file__).parent / "results" / "bias_variational.txt"
 
 # Truths given the forecast of the positive class.
 BINARY = {
@@ -87,8 +82,19 @@ def readings(truth, recalibrators, divergences, n, repeats, n_classes):
     return values
 
 
-def lines(quick):
-    scale = 10 if quick else 1
+HEAD = """\
+Mean estimates for truths of several shapes, in thousandths, (standard errors)
+
+The first number of either block is the true calibration error; over: share of samples
+whose V-ECE is above it, in %. With --full there are 200 samples of 1,000 rows and 40 of
+10,000 for two classes, 50 of 500 and 10 of 5,000 for four, a third of these where the
+truth is not calibrated; without, a tenth, and three at least.
+"""
+
+
+def report(full):
+    yield HEAD.rstrip()
+    scale = 1 if full else 10
     titles = ("V-ECE", "plug-in", "midpoint")
     for n_classes, truths, recalibrators in (
         (2, BINARY, RECALIBRATORS),
@@ -121,31 +127,5 @@ def lines(quick):
                     yield line
 
 
-HEAD = """\
-Mean estimates for truths of several shapes, in thousandths, (standard errors)
-
-The first number of either block is the true calibration error; over: share of samples
-whose V-ECE is above it, in %. There are 200 samples of 1,000 rows and 40 of 10,000 for
-two classes, 50 of 500 and 10 of 5,000 for four; a third of these where the truth is not
-calibrated.
-"""
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    options = parser.parse_args()
-    kept = [HEAD.rstrip()]
-    print(kept[0])
-    with threadpool_limits(1):
-        for line in lines(options.quick):
-            print(line, flush=True)
-            kept.append(line)
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("\n".join(kept) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    publish("bias_variational", __doc__, report, full="ten times the samples")
