@@ -61,4 +61,15 @@ html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"benchmarks": [], "changelog": []}
+# Pages outside of the sections have no neighbours to list.
+html_sidebars = {
+    page: []
+    for page in (
+        "benchmarks",
+        "changelog",
+        "contributing",
+        "features",
+        "get_started",
+        "papers*",
+    )
+}
