@@ -5,8 +5,8 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-RESULTS = Path(__file__).parent / "results"
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+RESULTS = Path(__file__).resolve().parent / "results"
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
 def publish(name, description, report, *, full=None, draw=None):
@@ -32,21 +32,29 @@ def publish(name, description, report, *, full=None, draw=None):
     parser.add_argument("--save", action="store_true", help=f"write {files}")
     options = parser.parse_args()
 
-    lines = []
     with threadpool_limits(1):
         source = report() if full is None else report(options.full)
-        while True:
-            try:
-                line = next(source)
-            except StopIteration as end:
-                found = end.value
-                break
-            print(line, flush=True)
-            lines.append(line)
+        lines, found = printed(source)
     if not options.save:
         return
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.txt").write_text("\n".join(lines).rstrip() + "\n")
+    keep(name, lines)
     if draw is not None:
         IMAGES.mkdir(exist_ok=True)
         draw(found).savefig(IMAGES / f"{name}.png", dpi=110)
+
+
+def printed(report):
+    """The lines of a report, printed as they come, and what it returns."""
+    lines = []
+    while True:
+        try:
+            line = next(report).rstrip(" ")
+        except StopIteration as end:
+            return lines, end.value
+        print(line, flush=True)
+        lines.append(line)
+
+
+def keep(name, lines):
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.txt").write_text("\n".join(lines).rstrip() + "\n")

@@ -1,10 +1,8 @@
 """Paired timings: two contenders in turns, medians of times and of ratios."""
 
-import argparse
 import time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 
 def seconds(function, calls, clock=time.process_time):
@@ -37,18 +35,3 @@ def shown(seconds):
     if seconds < 1:
         return f"{seconds * 1e3:.1f} ms"
     return f"{seconds:.2f} s"
-
-
-def print_lines(report, result, description):
-    """Print a report's lines as they come, on one thread; `--save` keeps them."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {result.name}")
-    save = parser.parse_args().save
-    lines = []
-    with threadpool_limits(1):
-        for line in report():
-            print(line, flush=True)
-            lines.append(line + "\n")
-    if save:
-        result.parent.mkdir(exist_ok=True)
-        result.write_text("".join(lines))
