@@ -162,7 +162,7 @@ def load(folder, tables):
 
 def named(stem):
     name = stem.replace("_", " ")
-    for variant in ("laplace", "centred", "strict", "10 bins"):
+    for variant in ("laplace", "centred", "strict", "10 bins", "equal mass"):
         if name.startswith("skcal"):
             name = name.replace(f" {variant}", f", {variant}")
     return name

@@ -14,16 +14,14 @@ they are installed. Takes about a minute with all of them, with --full five.
 import contextlib
 import importlib.metadata
 import os
-import resource
 import tempfile
-import time
 import warnings
 
 import numpy as np
 from _contenders import MISSING, OURS, peers
 from _forecasts import BINARY, forecasts
 from _output import publish
-from _timing import race, shown
+from _timing import processor_time, race, shown
 from scipy.special import expit, softmax
 from scipy.stats import sem
 from sklearn.isotonic import IsotonicRegression
@@ -35,11 +33,6 @@ BINARY_ROWS = 100_000
 BOOSTED_ROWS = 4_000
 TOO_SLOW = ("probmetrics spline",)  # a minute a fit
 CV_TABLES = 6
-
-
-def processor_time():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + used.ru_utime + used.ru_stime
 
 
 # Data ---------------------------------------------------------------------------------
