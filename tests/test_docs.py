@@ -1,6 +1,7 @@
 """What README.md and the user guide print runs as it stands there."""
 
 import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -29,3 +30,12 @@ def test_user_guide(page):
 
 def test_there_is_a_guide():
     assert len(guide) > 5
+
+
+def test_features_exist():
+    text = (root / "docs" / "features.rst").read_text(encoding="utf-8")
+    names = set(re.findall(r":\w+:`~(skcal[\w.]+)`", text))
+    assert len(names) > 20
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), name

@@ -96,7 +96,7 @@ def groups(names, n_classes, theirs):
 
 
 def report(full):
-    sizes, limit, budget = (SIZES, 20, 1.0) if full else (SIZES[:3], 0.7, 0.1)
+    sizes, limit, budget = (SIZES, 6, 0.3) if full else (SIZES[:3], 0.7, 0.1)
     theirs = dict(peers())
     packages = ("betacal", "venn-abers", "uncertainty-calibration", "netcal")
     packages += ("probmetrics", "splinecalib", "cir-model")
