@@ -41,10 +41,10 @@ PACKAGES = {
 }
 
 
-def ours(function, *names, **options):
+def ours(function, *names, outside=False, **options):
     """A contender of ours, by its name or the one given, called with the options."""
     shown = names[0] if names else function.__name__
-    return Contender(shown, lambda y, p: partial(function, y, p, **options))
+    return Contender(shown, lambda y, p: partial(function, y, p, **options), outside)
 
 
 def peer(module, text, prepare, **options):
@@ -197,7 +197,7 @@ def groups():
     yield (
         two_classes,
         [
-            ours(skcal.variational_ece, divergence="brier"),
+            ours(skcal.variational_ece, outside=True, divergence="brier"),
             *peer("probmetrics", "WS-CatBoost", boosted, outside=True),
         ],
     )
@@ -246,11 +246,11 @@ def interval_groups():
         return skcal.calibrated_reference(skcal.smooth_ece, p, **options)
 
     yield two_classes, [ours(reference, "calibrated_reference, 100", **few)]
-    yield two_classes, [ours(skcal.calibration_report)]
+    yield two_classes, [ours(skcal.calibration_report, outside=True)]
 
 
 def report(full):
-    sizes, limit, budget = (SIZES, 20, 1.0) if full else (SIZES[:3], 1.5, 0.2)
+    sizes, limit, budget = (SIZES, 10, 0.5) if full else (SIZES[:3], 1.5, 0.2)
     yield version_line("numpy", "scipy", "scikit-learn", *PACKAGES.values()) + "\n"
     yield EXPLANATION.format(limit=limit)
     for title, part in (
