@@ -187,6 +187,9 @@ def draw_figure_1(found):
         options = {} if n_bins is None else {"kind": "binned", "n_bins": n_bins}
         ReliabilityDisplay.from_predictions(y, p, ax=ax, **options)
         ax.set_title("Smooth" if n_bins is None else f"{n_bins} bins")
+        # The titles say it all, and the panels compare on one scale.
+        ax.get_legend().remove()
+        ax.set_ylim(axes[0].get_ylim())
     return fig
 
 
