@@ -108,20 +108,20 @@ def draw(found):
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(
-        3, 3, figsize=(8.4, 7.2), sharex=True, layout="constrained"
+        3, 3, figsize=(10.5, 8.6), sharex=True, layout="constrained"
     )
     names = list(MEASURES)
     for ax, (title, (truth, mean, error)) in zip(axes.flat, found.items(), strict=True):
         ax.axhline(1, color="0.5", linestyle=":")
         for name, (label, color, marker) in SHOWN.items():
             center, half = mean[names.index(name)], error[names.index(name)]
-            style = {"color": color, "marker": marker, "markersize": 3.5}
+            style = {"color": color, "marker": marker, "markersize": 4}
             ax.plot(SIZES, center, label=label, **style)
             ax.fill_between(
                 SIZES, center - half, center + half, color=color, alpha=0.2, lw=0
             )
         ax.set(xscale="log", title=f"{title}, true value {truth:.4f}")
-        ax.title.set_size(9)
+        ax.title.set_size(10)
         ax.set_ylim(max(0, ax.get_ylim()[0]), min(4, ax.get_ylim()[1]))
     for ax in axes[:, 0]:
         ax.set_ylabel(r"Estimate / true $\ell_2$-ECE")

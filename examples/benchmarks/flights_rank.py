@@ -192,10 +192,13 @@ def report():
         f"{len(y):,} flights from May to December, {y.mean():.1%} of them late, "
         f"{stored['share_seen']:.1%} from January to April\n"
     )
-    yield "l2-ECE of all of them, +- jackknife standard error"
     yield (
-        f"{'':<24}{'distinct forecasts':>20}{'debiased, 1,000 bins':>24}"
-        f"{'rankECE':>22}{'20 neighbours':>22}{'Brier score':>14}"
+        "l2-ECE of all of them, +- jackknife standard error: debiased (1,000 bins), by "
+        "rankECE\nand by rankECE with 20 neighbours"
+    )
+    yield (
+        f"{'':<20}{'distinct':>9}{'debiased':>20}{'rankECE':>21}"
+        f"{'20 neighbours':>21}{'Brier':>8}"
     )
     truths = {}
     for model in MODELS:
@@ -207,9 +210,8 @@ def report():
             pairs.append(with_error(rank, y, p))
         cells = [f"{value:.5f} +- {error:.5f}" for value, error in pairs]
         yield (
-            f"{model:<24}{len(np.unique(p)):>20,}{cells[0]:>24}{cells[1]:>22}"
-            f"{cells[2]:>22}"
-            f"{np.mean((y - p) ** 2):>14.4f}"
+            f"{model:<20}{len(np.unique(p)):>9,}{cells[0]:>20}{cells[1]:>21}"
+            f"{cells[2]:>21}{np.mean((y - p) ** 2):>8.4f}"
         )
     yield ""
     yield (

@@ -138,11 +138,14 @@ def draw(found):
     import matplotlib.pyplot as plt
 
     results, times = found
-    fig, axes = plt.subplots(2, 5, figsize=(14, 6), layout="constrained")
-    axes = axes.T.ravel()
+    fig, axes = plt.subplots(4, 3, figsize=(10.5, 12), layout="constrained")
     names = list(TESTS)
-    shown = [panel for panel in results if not panel[0].endswith("200 rows")]
-    for ax, (title, axis, values, rates) in zip(axes, shown, strict=False):
+    # A row for each curve; the first two leave room for the times and the legend.
+    places = iter(axes.flat)
+    for title, axis, values, rates in results:
+        ax = next(places)
+        if ax is axes[0, 2] or ax is axes[1, 2]:
+            ax = next(places)
         ax.axhline(LEVEL, color="0.5", linestyle=":")
         for name, (label, color, marker) in SHOWN.items():
             style = {"color": color, "marker": marker, "markersize": 4}
@@ -155,16 +158,17 @@ def draw(found):
             ax.set_xticks(SIZES, [str(n) for n in SIZES])
             ax.minorticks_off()
         ax.set_ylim(0, 0.12 if title.startswith("Calibrated") else 1.02)
-    for ax in axes[:2]:
+    for ax in axes[:, 0]:
         ax.set_ylabel("Share rejected")
-    clock = axes[len(shown)]
+    clock = axes[1, 2]
     for name, (_, color, marker) in SHOWN.items():
         row = 1000 * times[names.index(name)]
         clock.plot(TIMED, row, color=color, marker=marker, markersize=4)
     clock.set(xscale="log", yscale="log", xlabel="Rows", ylabel="Milliseconds")
     clock.set_title("Time", fontsize=10)
-    axes[-1].axis("off")
-    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center", frameon=False)
+    axes[0, 2].axis("off")
+    legend = axes[0, 0].get_legend_handles_labels()
+    axes[0, 2].legend(*legend, loc="center", frameon=False)
     return fig
 
 

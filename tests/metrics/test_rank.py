@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import skcal
+from skcal.datasets import make_forecasts
 from skcal.metrics import rank_ece
 from tests.references import rank_ece_enumerated, rank_ece_of_every_order
 
@@ -185,6 +186,28 @@ def test_tends_to_the_squared_calibration_error(n_neighbors):
     f, y = draw(6, 200_000, power=2)
     value = rank_ece(y, f, n_neighbors=n_neighbors)
     assert value == pytest.approx(1 / 30, abs=5 * 4.9e-4)
+
+
+@pytest.mark.parametrize("n_periods", [2, 20, 60])
+def test_expectation_where_the_error_changes_its_sign(n_periods):
+    """The paper's example 4.1, whose expectation is known up to terms of order 1 / n.
+
+    Five standard errors: error probability below 1e-6, had the seed been random.
+    """
+    n, c, n_samples = 200, 0.3, 400
+    data = make_forecasts(
+        n * n_samples,
+        curve="oscillating",
+        curve_params={"amplitude": c, "n_periods": n_periods},
+        forecasts=lambda u: c + (1 - 2 * c) * u,
+        random_state=0,
+    )
+    samples = (part.reshape(n_samples, n) for part in (data.y_true, data.y_proba))
+    values = np.array([rank_ece(y, f) for y, f in zip(*samples, strict=True)])
+    scale = 4 * n_periods / n
+    expected = c**2 * (1 - scale * np.tanh(1 / scale))
+    error = values.std() / np.sqrt(values.size)
+    assert abs(values.mean() - expected) < 5 * error + 2 * c**2 / n
 
 
 @pytest.mark.parametrize("digits", [None, 1])
