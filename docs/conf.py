@@ -18,6 +18,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "short_names",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
@@ -26,6 +27,12 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 default_role = "literal"
 
+# References to other packages lead nowhere without a network; ours must lead somewhere.
+nitpicky = True
+nitpick_ignore_regex = [
+    (r"py:.*", rf"{package}\..*")
+    for package in ("functools", "matplotlib", "numpy", "scipy", "sklearn")
+]
 autosummary_generate = True
 autodoc_member_order = "bysource"
 # Added to every estimator by scikit-learn, whose docstrings refer to its own guide.

@@ -4,6 +4,9 @@ from skcal.accumulators import (
     BinnedECEAccumulator,
     SmoothECEAccumulator,
 )
+from skcal.datasets import (
+    make_forecasts,
+)
 from skcal.displays import (
     CalibrationErrorDisplay,
     ReliabilityDisplay,
@@ -102,6 +105,7 @@ __all__ = [
     "calibrated_reference",
     "calibration_report",
     "compare_calibration",
+    "make_forecasts",
     "neg_binned_ece_scorer",
     "neg_rank_ece_scorer",
     "neg_smooth_ece_scorer",

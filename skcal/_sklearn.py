@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     StrOptions,
-    validate_params,
 )
 from sklearn.utils._response import _get_response_values
 from sklearn.utils.metaestimators import _safe_split
@@ -31,5 +30,4 @@ __all__ = [
     "_safe_indexing",
     "_safe_split",
     "check_matplotlib_support",
-    "validate_params",
 ]

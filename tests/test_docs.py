@@ -75,6 +75,15 @@ def test_there_is_a_guide():
     assert len(guide) > 5
 
 
+def test_features_exist():
+    text = (root / "docs" / "features.rst").read_text(encoding="utf-8")
+    names = set(re.findall(r":\w+:`~(skcal[\w.]+)`", text))
+    assert len(names) > 20
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), name
+
+
 # The recipes of CONTRIBUTING.md -------------------------------------------------------
 
 

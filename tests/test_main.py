@@ -11,13 +11,13 @@ import pytest
 
 from skcal import calibration_report
 from skcal.__main__ import main
-from skcal.metrics import _variational
+from skcal.metrics._variational import _held_out
 from skcal.recalibration import TemperatureScaling
 
 
 @pytest.fixture(autouse=True)
 def _quick_recalibrator(monkeypatch):
-    monkeypatch.setattr(_variational, "BoostedTemperatureScaling", TemperatureScaling)
+    monkeypatch.setattr(_held_out, "BoostedTemperatureScaling", TemperatureScaling)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from skcal import (
     smooth_ece,
     variational_ece,
 )
-from skcal.metrics import _variational
+from skcal.metrics._variational import _held_out
 from skcal.recalibration import TemperatureScaling
 from skcal.scorers import SCORERS
 
@@ -91,7 +91,7 @@ def _count_from_zero():
 @pytest.fixture(autouse=True)
 def _quick_recalibrator(monkeypatch):
     """V-ECE's default takes most of the time and has tests of its own."""
-    monkeypatch.setattr(_variational, "BoostedTemperatureScaling", TemperatureScaling)
+    monkeypatch.setattr(_held_out, "BoostedTemperatureScaling", TemperatureScaling)
 
 
 @pytest.fixture

@@ -78,6 +78,9 @@ OURS = {
     ),
     "HistogramBinning": Contender(own("HistogramBinning")),
     "HistogramBinning, 10 bins": Contender(own("HistogramBinning", n_bins=10)),
+    "HistogramBinning, equal mass": Contender(
+        own("HistogramBinning", n_bins=10, strategy="quantile")
+    ),
     "KernelCalibration": Contender(own("KernelCalibration")),
     "VectorScaling": Contender(own("VectorScaling"), kind="multiclass"),
     "MatrixScaling": Contender(own("MatrixScaling"), kind="multiclass"),
@@ -149,6 +152,24 @@ def from_betacal(proba, y):
     return lambda new: both(method.predict(new[:, [1]]))
 
 
+def from_kumar(name):
+    """A calibrator of the package uncertainty-calibration."""
+
+    def fit(proba, y):
+        method = getattr(importlib.import_module("calibration"), name)(len(y), 10)
+        method.train_calibration(proba[:, 1], y)
+        return lambda new: both(method.calibrate(new[:, 1]))
+
+    return fit
+
+
+def from_venn_abers(proba, y):
+    from venn_abers import VennAbers
+
+    method = VennAbers().fit(proba, y)
+    return lambda new: method.predict_proba(new)[0]
+
+
 def both(event):
     """Two columns of one, whatever its shape."""
     event = np.asarray(event, dtype=float).reshape(len(event), -1)[:, -1]
@@ -187,6 +208,17 @@ def peers():
         )
     if importable("betacal", "betacal"):
         yield "betacal", Contender(from_betacal, "BetaCalibration", "binary")
+    if importable("venn-abers", "venn_abers"):
+        yield "venn-abers", Contender(from_venn_abers, None, "binary")
+    if importable("uncertainty-calibration", "calibration"):
+        for method, beside in (
+            ("Histogram", "HistogramBinning, equal mass"),
+            ("Platt", "PlattScaling"),
+            ("PlattBinner", None),
+        ):
+            fit = from_kumar(f"{method}Calibrator")
+            name = f"uncertainty-calibration {method}"
+            yield name, Contender(fit, beside, "binary")
     if importable("netcal", "netcal.scaling"):
         for name, module, method, args, beside in (
             ("temperature", "scaling", "TemperatureScaling", (), "TemperatureScaling"),

@@ -31,7 +31,7 @@ from skcal import (
     binned_ece,
     smooth_ece,
 )
-from skcal.metrics import _variational
+from skcal.metrics._variational import _estimation
 
 DIVERGENCES = {True: ("l1", "brier"), False: ("l1", "l2", "brier")}
 TITLES = {"l1": "L1", "l2": "L2", "brier": "squared"}
@@ -64,7 +64,7 @@ class Variational:
     def __init__(self, recalibrator, cv=5):
         self.recalibrator, self.cv = recalibrator, cv
         file = Path(inspect.getfile(type(recalibrator)))
-        source = file.read_text() + inspect.getsource(_variational._estimates)
+        source = file.read_text() + inspect.getsource(_estimation)
         parameters = getattr(recalibrator, "get_params", dict)()
         self.key = f"{type(recalibrator).__name__}{parameters}{cv}{source}"
 

@@ -1,10 +1,9 @@
 """Paired timings: two contenders in turns, medians of times and of ratios."""
 
-import argparse
+import resource
 import time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 
 def seconds(function, calls, clock=time.process_time):
@@ -39,16 +38,7 @@ def shown(seconds):
     return f"{seconds:.2f} s"
 
 
-def print_lines(report, result, description):
-    """Print a report's lines as they come, on one thread; `--save` keeps them."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {result.name}")
-    save = parser.parse_args().save
-    lines = []
-    with threadpool_limits(1):
-        for line in report():
-            print(line, flush=True)
-            lines.append(line + "\n")
-    if save:
-        result.parent.mkdir(exist_ok=True)
-        result.write_text("".join(lines))
+def processor_time():
+    """Of this process and of those that it has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + used.ru_utime + used.ru_stime

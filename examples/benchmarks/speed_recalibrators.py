@@ -1,47 +1,38 @@
 """Time that recalibrators take to fit, beside their peers.
 
-    python examples/benchmarks/speed_recalibrators.py           # print
-    python examples/benchmarks/speed_recalibrators.py --save    # and keep in results/
+    python examples/benchmarks/speed_recalibrators.py          # print
+    python examples/benchmarks/speed_recalibrators.py --full   # more rounds, log losses
+    python examples/benchmarks/speed_recalibrators.py --save   # and keep in results/
 
 Every comparison alternates the two contenders in one process, on the same data and one
 thread. Times are processor times, subprocesses included, so that other processes on the
 machine do not add to them; what counts is the median of the paired ratios. Only
 scikit-learn is needed; netcal, betacal and probmetrics (with numba) are compared where
-they are installed. Takes about five minutes with all of them.
+they are installed. Takes about a minute with all of them, with --full five.
 """
 
-import argparse
 import contextlib
 import importlib.metadata
 import os
-import resource
 import tempfile
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from _contenders import MISSING, OURS, peers
 from _forecasts import BINARY, forecasts
-from _timing import race, shown
+from _output import publish
+from _timing import processor_time, race, shown
 from scipy.special import expit, softmax
 from scipy.stats import sem
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import KFold
-from threadpoolctl import threadpool_limits
 
 import skcal
 
-RESULT = Path(__file__).parent / "results" / "speed_recalibrators.txt"
 BINARY_ROWS = 100_000
 BOOSTED_ROWS = 4_000
 TOO_SLOW = ("probmetrics spline",)  # a minute a fit
 CV_TABLES = 6
-
-
-def processor_time():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + used.ru_utime + used.ru_stime
 
 
 # Data ---------------------------------------------------------------------------------
@@ -81,7 +72,7 @@ def adversarial(n):
 # Comparisons --------------------------------------------------------------------------
 
 
-def speed_lines(theirs, only=""):
+def speed_lines(theirs, full):
     yield f"{'':<29}{'rows':>8}{'k':>4}{'skcal':>10}  {'beside':<29}{'theirs':>10}"
     two, many = two_classes(BINARY_ROWS), many_classes(10_000, 10)
     boosted = two_classes(BOOSTED_ROWS)
@@ -101,19 +92,21 @@ def speed_lines(theirs, only=""):
         ("BoostedTemperatureScaling", boosted),
     ):
         k = data[0].shape[1]
-        if only not in name:
-            continue
         for peer, contender in theirs.items():
             if peer in TOO_SLOW:
                 continue
             left_out = "multiclass" if k == 2 else "binary"
             if contender.beside == name and contender.kind != left_out:
-                yield speed_line(name, peer, OURS[name].fit, contender.fit, *data)
+                fits = OURS[name].fit, contender.fit
+                yield speed_line(name, peer, *fits, *data, 4.0 if full else 0.5)
 
 
-def speed_line(name, peer, ours, theirs, proba, y):
+def speed_line(name, peer, ours, theirs, proba, y, budget):
     our_time, their_time, ratio = race(
-        lambda: ours(proba, y), lambda: theirs(proba, y), clock=processor_time
+        lambda: ours(proba, y),
+        lambda: theirs(proba, y),
+        budget=budget,
+        clock=processor_time,
     )
     relation = f"{ratio:.1f} x faster" if ratio >= 1 else f"{1 / ratio:.2f} x the time"
     return (
@@ -122,7 +115,7 @@ def speed_line(name, peer, ours, theirs, proba, y):
     )
 
 
-def isotonic_lines():
+def isotonic_lines(full):
     """Ours takes outcomes: a row each of 0 and 1, weighted, has the mean wanted."""
     for n in (10_000, 100_000):
         for name, score, mean in adversarial(n):
@@ -131,7 +124,7 @@ def isotonic_lines():
             ours, theirs, ratio = race(
                 lambda: skcal.IsotonicCalibration().fit(twice, y, weight),  # noqa: B023
                 lambda: IsotonicRegression().fit(twice, y, weight),  # noqa: B023
-                budget=2.0,
+                budget=2.0 if full else 0.5,
             )
             yield (
                 f"{name:<22}{2 * n:>8,} rows{shown(ours):>10}  IsotonicRegression"
@@ -172,7 +165,7 @@ def boosted_loss_lines(theirs):
     )
 
 
-def report(only=""):
+def report(full):
     theirs = dict(peers())
     names = ("numpy", "scipy", "scikit-learn", "catboost", "netcal", "betacal")
     names += ("probmetrics", "splinecalib", "cir-model")
@@ -184,9 +177,11 @@ def report(only=""):
     for name, reason in MISSING.items():
         yield f"Left out: {name} ({reason})"
     yield "\nProcessor time of a fit: medians of runs in turns, median ratio of pairs\n"
-    yield from speed_lines(theirs, only)
+    yield from speed_lines(theirs, full)
     yield "\nIsotonic regression of inputs that used to take quadratic time\n"
-    yield from isotonic_lines()
+    yield from isotonic_lines(full)
+    if not full:
+        return
     yield (
         "\nCross-validated log loss of the boosted recalibrators, "
         f"{BOOSTED_ROWS:,} rows of a neural network\n"
@@ -194,24 +189,14 @@ def report(only=""):
     yield from boosted_loss_lines(theirs)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    parser.add_argument("--only", default="", help="recalibrators with this in name")
-    options = parser.parse_args()
-    lines = []
+if __name__ == "__main__":
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     scratch = tempfile.TemporaryDirectory()  # some peers write files
     with scratch, contextlib.chdir(scratch.name), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for line in report(options.only):
-            print(line, flush=True)
-            lines.append(line + "\n")
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(lines))
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-    with threadpool_limits(1):
-        main()
+        publish(
+            "speed_recalibrators",
+            __doc__,
+            report,
+            full="more rounds, and what boosting does to the log loss",
+        )

@@ -1,8 +1,8 @@
 """Time and memory of V-ECE, beside probmetrics' recalibrator in the same set-up.
 
-    python examples/benchmarks/speed_variational.py           # print
-    python examples/benchmarks/speed_variational.py --save    # and keep in results/
-    python examples/benchmarks/speed_variational.py --quick   # smaller sizes
+    python examples/benchmarks/speed_variational.py          # print
+    python examples/benchmarks/speed_variational.py --full   # the larger sizes too
+    python examples/benchmarks/speed_variational.py --save   # and keep in results/
 
 WS-CatBoost is the recalibrator of Berta et al. (2026); it is given to the same 5-fold
 estimate as ours, runs alternate, and both may use all cores: it forks processes, ours
@@ -10,7 +10,6 @@ runs its folds in threads. A busy machine adds to wall-clock times, so what coun
 the medians of the paired ratios. The first part needs probmetrics.
 """
 
-import argparse
 import importlib.util
 import os
 import resource
@@ -18,11 +17,10 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from _output import publish
 from scipy.special import softmax
-from threadpoolctl import threadpool_limits
 
 from skcal import (
     BetaCalibration,
@@ -34,7 +32,6 @@ from skcal import (
 )
 
 PEER = "WS-CatBoost"
-RESULT = Path(__file__).parent / "results" / "speed_variational.txt"
 
 
 def sample(n, n_classes=2, seed=0):
@@ -91,12 +88,12 @@ def one(name, n_classes, n):
     print(wall, spent, peak)
 
 
-def peer_lines(quick):
+def peer_lines(full):
     if not importlib.util.find_spec("probmetrics"):
         yield "probmetrics is not installed: no comparison"
         return
     cases = [(2, 1_000), (2, 4_000), (2, 20_000), (5, 5_000)]
-    if quick:
+    if not full:
         cases = cases[:1]
     yield f"{'':<15}{'wall-clock':>24}{'processor':>34}"
     columns = f"{'default':>10}{PEER:>14}{'':10}"
@@ -105,7 +102,7 @@ def peer_lines(quick):
         pairs = np.array(
             [
                 [fresh(name, n_classes, n)[:2] for name in ("default", PEER)]
-                for _ in range(1 if quick else 3)
+                for _ in range(3 if full else 1)
             ]
         )
         ratios = np.median(pairs[:, 1] / pairs[:, 0], axis=0)
@@ -126,7 +123,7 @@ RECALIBRATORS = {
 }
 
 
-def own_lines(quick):
+def own_lines(full):
     sizes = (1_000, 10_000, 100_000)
     yield f"{'':<23}" + "".join(f"{n:>10,}" for n in sizes)
     for n_classes, names in (
@@ -135,7 +132,7 @@ def own_lines(quick):
     ):
         for name in names:
             line = f"{n_classes} classes, {name:<12}"
-            for n in sizes[: 2 if quick or n_classes > 2 else 3]:
+            for n in sizes[: 3 if full and n_classes == 2 else 2]:
                 y, p = sample(n, n_classes)
                 recalibrator = RECALIBRATORS[name]
                 spent = []
@@ -147,44 +144,27 @@ def own_lines(quick):
             yield line
 
 
-def large_lines(quick):
-    n = 100_000 if quick else 1_000_000
+def large_lines(full):
+    n = 1_000_000 if full else 100_000
     yield f"{'':<14}{'wall-clock':>12}{'processor':>12}{'peak memory':>15}"
     for name in ("beta", "quadratic", "isotonic", "default"):
         wall, spent, peak = fresh(name, 2, n)
         yield f"{name:<14}{wall:>10.1f} s{spent:>10.1f} s{peak:>12.0f} MB"
 
 
-def report(quick):
+def report(full):
     cores = len(os.sched_getaffinity(0))
     yield f"5 folds, {cores} cores: medians of runs in turns and of their ratios\n"
-    yield from peer_lines(quick)
+    yield from peer_lines(full)
     yield "\nProcessor time, ms per 1,000 rows, one thread, by number of rows\n"
-    with threadpool_limits(1):
-        yield from own_lines(quick)
-    yield f"\n{100_000 if quick else 1_000_000:,} rows of two classes, one thread\n"
-    yield from large_lines(quick)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller sizes")
-    parser.add_argument("--save", action="store_true", help=f"write {RESULT.name}")
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        name, n_classes, n = options.one
-        one(name, int(n_classes), int(n))
-        return
-    kept = []
-    warnings.simplefilter("ignore")
-    for line in report(options.quick):
-        print(line, flush=True)
-        kept.append(line + "\n")
-    if options.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text("".join(kept))
+    yield from own_lines(full)
+    yield f"\n{1_000_000 if full else 100_000:,} rows of two classes, one thread\n"
+    yield from large_lines(full)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--one"]:
+        one(sys.argv[2], *map(int, sys.argv[3:]))
+    else:
+        warnings.simplefilter("ignore")
+        publish("speed_variational", __doc__, report, full="the larger sizes too")

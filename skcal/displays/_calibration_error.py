@@ -1,71 +1,20 @@
 """Calibration errors of several models, or several errors of one, side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._predictions import check_option
 from skcal._sklearn import (
     _get_response_values,
     _safe_indexing,
     check_matplotlib_support,
 )
-from skcal.displays._reliability import check_cv_results
-from skcal.inference import bootstrap_interval, calibrated_reference
-from skcal.metrics import VariationalECE, binned_ece, rank_ece, smooth_ece
+from skcal.displays._cv_results import check_cv_results, held_out_proba
+from skcal.displays._error_bars import draw_estimate, text_colour, total
+from skcal.displays._error_estimates import ErrorRecipe, checked_measures, measure_title
 
-_MEASURES = {
-    "smooth_ece": "smECE",
-    "rank_ece": "rankECE (squared)",
-    "variational_ece": "V-ECE, L1",
-    "binned_ece": "ECE, 15 bins",
-}
-_FUNCTIONS = {
-    "smooth_ece": smooth_ece,
-    "rank_ece": rank_ece,
-    "binned_ece": binned_ece,
-}
-_LOSSES = {
-    "brier_score": ("Brier score", "brier"),
-    "log_loss": ("Log loss", "kl"),
-}
-_QUANTILE = 0.95
-_BAR, _MARKERS = 0.62, "os^D"
-# Colour-blind safe, and the same as for over- and under-confidence in the guide.
-_OVER, _UNDER, _REST = "C1", "C0", "0.75"
-
-
-@dataclass(frozen=True)
-class CalibrationErrorEstimate:
-    """An error of a model, with what comes with it; None is what does not.
-
-    Attributes
-    ----------
-    name : str
-        Name of the model.
-    measure : str
-    value, low, high : float
-        The error and its interval.
-    reference : float or None
-        95 % quantile of the error of perfectly calibrated forecasts.
-    over, under : float or None
-        Parts of over- and under-confidence, of V-ECE.
-    refinement : float or None
-        What recalibration leaves of a proper loss.
-    """
-
-    name: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    reference: float | None = None
-    over: float | None = None
-    under: float | None = None
-    refinement: float | None = None
+_BAR = 0.62
 
 
 class CalibrationErrorDisplay:
@@ -177,7 +126,7 @@ class CalibrationErrorDisplay:
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimators")
         probas = {}
-        for name, estimator in _named(estimators).items():
+        for name, estimator in _by_name(estimators).items():
             check_is_fitted(estimator)
             probas[name], positive = _get_response_values(
                 estimator, X, response_method="predict_proba", pos_label=pos_label
@@ -263,8 +212,8 @@ class CalibrationErrorDisplay:
             The display, drawn.
         """
         check_matplotlib_support(f"{cls.__name__}.from_predictions")
-        recipe = _Recipe(
-            _checked_measures(measures, loss),
+        recipe = ErrorRecipe(
+            checked_measures(measures, loss),
             {"pos_label": pos_label, "labels": labels},
             multiclass,
             recalibrator,
@@ -358,30 +307,23 @@ class CalibrationErrorDisplay:
         rows = None
         for name, results in several.items():
             check_cv_results(results, X)
-            tests = results["indices"]["test"]
-            found = np.concatenate(tests)
+            found = np.concatenate(results["indices"]["test"])
             if rows is not None and not np.array_equal(found, rows):
                 raise ValueError(
                     f"The models must be validated on the same folds; those of {name!r}"
                     " differ. Pass one splitter with a seed to each cross_validate."
                 )
             rows = found
-            pieces = []
-            for estimator, test in zip(results["estimator"], tests, strict=True):
-                piece, positive = _get_response_values(
-                    estimator,
-                    _safe_indexing(X, test),
-                    response_method="predict_proba",
-                    pos_label=pos_label,
-                )
-                pieces.append(piece)
+            folds = list(held_out_proba(results, X, pos_label))
+            pieces = [piece for _, _, piece, _ in folds]
             widths = {np.shape(piece)[1:] for piece in pieces}
             if len(widths) > 1:
                 raise ValueError(
                     f"The estimators of {name!r} know different classes: some folds "
                     "lack one. Use a stratified splitter."
                 )
-            probas[name], classes = np.concatenate(pieces), estimator.classes_
+            probas[name] = np.concatenate(pieces)
+            estimator, _, _, positive = folds[-1]
         weight = sample_weight
         return cls.from_predictions(
             _safe_indexing(y, rows),
@@ -392,7 +334,7 @@ class CalibrationErrorDisplay:
             recalibrator=recalibrator,
             sample_weight=None if weight is None else _safe_indexing(weight, rows),
             pos_label=positive,
-            labels=classes,
+            labels=estimator.classes_,
             confidence_level=confidence_level,
             n_resamples=n_resamples,
             n_jobs=n_jobs,
@@ -423,16 +365,16 @@ class CalibrationErrorDisplay:
         measures = list(dict.fromkeys(e.measure for e in self.estimates))
         by = {(e.name, e.measure): e for e in self.estimates}
         if sort:
-            names.sort(key=lambda name: _total(by[name, measures[0]]))
+            names.sort(key=lambda name: total(by[name, measures[0]]))
         # Rows are models; or, of a single model, its measures.
         if len(names) == 1 and len(measures) > 1:
             rows = [[by[names[0], measure]] for measure in measures]
-            labels = [_title(measure) for measure in measures]
+            labels = [measure_title(measure) for measure in measures]
             xlabel = "Calibration error"
         else:
             rows = [[by[name, measure] for measure in measures] for name in names]
             labels = names
-            xlabel = " / ".join(map(_title, measures))
+            xlabel = " / ".join(map(measure_title, measures))
             xlabel = xlabel if len(measures) == 1 else "Calibration error"
         if ax is None:
             import matplotlib.pyplot as plt
@@ -447,7 +389,7 @@ class CalibrationErrorDisplay:
             height = _BAR / len(row)
             for i, estimate in enumerate(row):
                 at = j + (i - 0.5 * (len(row) - 1)) * height
-                _draw(ax, estimate, at, 0.85 * height, i, several)
+                draw_estimate(ax, estimate, at, 0.85 * height, i, several)
         # One legend entry of each kind.
         handles, texts = ax.get_legend_handles_labels()
         unique = dict(zip(texts, handles, strict=True))
@@ -459,7 +401,7 @@ class CalibrationErrorDisplay:
         if min(other.dataLim.x0 for other in sharing) >= 0.0:
             ax.set_xlim(left=0.0, auto=True)
         else:
-            ax.axvline(0.0, color=_ink(), lw=0.8, zorder=0.5)
+            ax.axvline(0.0, color=text_colour(), lw=0.8, zorder=0.5)
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
@@ -477,88 +419,7 @@ class CalibrationErrorDisplay:
         return self
 
 
-# Numbers ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Recipe:
-    """How errors are estimated."""
-
-    measures: list
-    known: dict
-    multiclass: str
-    recalibrator: object
-    confidence_level: float
-    drawing: dict
-
-    def estimate(self, name, measure, y_true, y_proba, sample_weight):
-        if measure in _LOSSES or measure == "variational_ece":
-            return self._by_recalibration(name, measure, y_true, y_proba, sample_weight)
-        options = dict(self.known, multiclass=self.multiclass)
-        if measure != "rank_ece" or sample_weight is not None:
-            # rank_ece itself says that it takes no weights.
-            options["sample_weight"] = sample_weight
-        interval = bootstrap_interval(
-            _FUNCTIONS[measure],
-            y_true,
-            y_proba,
-            confidence_level=self.confidence_level,
-            **options,
-            **self.drawing,
-        )
-        reference = None
-        if measure != "rank_ece":
-            reference = calibrated_reference(
-                _FUNCTIONS[measure],
-                y_proba,
-                quantiles=(_QUANTILE,),
-                sample_weight=sample_weight,
-                labels=self.known["labels"] if np.ndim(y_proba) == 2 else None,
-                multiclass=self.multiclass,
-                **self.drawing,
-            ).quantiles[_QUANTILE]
-        return CalibrationErrorEstimate(
-            name, measure, interval.value, interval.low, interval.high, reference
-        )
-
-    def _by_recalibration(self, name, measure, y_true, y_proba, sample_weight):
-        is_loss = measure in _LOSSES
-        result = VariationalECE(
-            divergence=_LOSSES[measure][1] if is_loss else "l1",
-            multiclass="canonical" if is_loss else self.multiclass,
-            recalibrator=self.recalibrator,
-            n_jobs=self.drawing["n_jobs"],
-            random_state=self.drawing["random_state"],
-            **self.known,
-        ).evaluate(y_true, y_proba, sample_weight=sample_weight)
-        margin = ndtri(0.5 + 0.5 * self.confidence_level) * result.standard_error
-        return CalibrationErrorEstimate(
-            name,
-            measure,
-            result.value,
-            result.value - margin,
-            result.value + margin,
-            over=None if is_loss else result.over,
-            under=None if is_loss else result.under,
-            refinement=result.refinement if is_loss else None,
-        )
-
-
-def _checked_measures(measures, loss):
-    if loss is not None:
-        check_option("loss", loss, tuple(_LOSSES))
-        return [loss]
-    measures = [measures] if isinstance(measures, str) else list(measures)
-    for measure in measures:
-        check_option("measures", measure, tuple(_MEASURES))
-    if not measures or len(set(measures)) < len(measures):
-        raise ValueError(
-            f"measures must name one or more, each once. Got {measures!r}."
-        )
-    return measures
-
-
-def _named(estimators):
+def _by_name(estimators):
     if isinstance(estimators, Mapping):
         named = dict(estimators)
     else:
@@ -574,70 +435,3 @@ def _named(estimators):
     if not named:
         raise ValueError("estimators must hold one classifier at least. Got none.")
     return named
-
-
-# Drawing ------------------------------------------------------------------------------
-
-
-def _total(estimate):
-    """Where the point is: the error, or the whole loss."""
-    return estimate.value + (estimate.refinement or 0.0)
-
-
-def _title(measure):
-    return _LOSSES[measure][0] if measure in _LOSSES else _MEASURES[measure]
-
-
-def _draw(ax, estimate, at, height, index, several):
-    """One error: its parts as bars, then interval and point."""
-    start = 0.0
-    if estimate.refinement is not None:
-        start = estimate.refinement
-        ax.barh(at, start, height, color=_REST, label="refinement", lw=0)
-        ax.barh(
-            at,
-            max(estimate.value, 0.0),
-            height,
-            left=start,
-            color=_OVER,
-            label="calibration",
-            lw=0,
-        )
-    elif estimate.over is not None:
-        left = 0.0
-        for part, color, label in (
-            (estimate.over, _OVER, "over-confident"),
-            (estimate.under, _UNDER, "under-confident"),
-        ):
-            width = max(part, 0.0)
-            ax.barh(
-                at, width, height, left=left, color=color, alpha=0.55, label=label, lw=0
-            )
-            left += width
-    elif estimate.reference is not None:
-        ax.barh(
-            at,
-            estimate.reference,
-            height,
-            color=_REST,
-            alpha=0.5,
-            label="95 % of calibrated models",
-            lw=0,
-        )
-    color = f"C{index}" if several else _ink()
-    ax.hlines(at, start + estimate.low, start + estimate.high, color=color, lw=1.5)
-    ax.plot(
-        start + estimate.value,
-        at,
-        _MARKERS[index % len(_MARKERS)],
-        color=color,
-        ms=5,
-        label=_title(estimate.measure) if several else None,
-    )
-
-
-def _ink():
-    """The colour of text, light in dark styles."""
-    from matplotlib import rcParams
-
-    return rcParams["text.color"]

@@ -1,76 +1,22 @@
 """Reliability diagrams."""
 
-from dataclasses import dataclass, fields
-from functools import partial
-from numbers import Integral
-from typing import NamedTuple
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._predictions import (
-    MULTICLASS_REDUCTIONS,
-    BinaryProblem,
-    check_fraction,
-    check_groups,
-    check_option,
-    check_positive,
-    check_predictions,
+from skcal._predictions import check_option
+from skcal._sklearn import _get_response_values, check_matplotlib_support
+from skcal.displays._curves import (
+    CurveRecipe,
+    attributes_of_folds,
+    attributes_of_predictions,
+    check_kind,
+    curves_of_display,
 )
-from skcal._sklearn import (
-    _get_response_values,
-    _num_samples,
-    _safe_indexing,
-    check_matplotlib_support,
-)
-from skcal.displays import _drawing as drawing
-from skcal.inference._bands import (
-    BANDS,
-    Resampling,
-    binned_band,
-    isotonic_band,
-    map_band,
-    smooth_band,
-)
-from skcal.inference._bootstrap import bootstrap_interval
-from skcal.metrics._binned import STRATEGIES, binned_ece, number_of_bins
-from skcal.metrics._corp import isotonic_curve
-from skcal.metrics._curve import (
-    Bins,
-    binned_curve,
-    mean_curve,
-    recalibrated_curve,
-    smooth_curve,
-)
-from skcal.metrics._smooth import smooth_ece
+from skcal.displays._diagram import Diagram, Look, curve_name
+from skcal.inference._bands import BANDS
 
-KINDS = ("smooth", "binned", "isotonic")
 STRIPS = ("density", "outcome")
 SCORES = ("brier", "log")
-_ERROR_NAMES = {"smooth": "smECE", "binned": "ECE", "isotonic": "MCB"}
-_STRIP_HEIGHT, _STRIPS_HEIGHT = 0.09, 0.25
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """One curve of a display, under the names of the display's attributes."""
-
-    prob_true: np.ndarray
-    prob_pred: np.ndarray
-    y_prob: np.ndarray = None
-    rows: np.ndarray = None
-    bin_edges: np.ndarray = None
-    density_at: np.ndarray = None
-    density: np.ndarray = None
-    outcome_density: np.ndarray = None
-    calibration_error: float = None
-    error_interval: tuple = None
-    confidence_band: tuple = None
-    consistency_band: tuple = None
-    decomposition: dict = None
-
-
-_FIELDS = [field.name for field in fields(_Curve)]
 
 
 class ReliabilityDisplay:
@@ -272,51 +218,16 @@ class ReliabilityDisplay:
             Itself.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
-        _check_kind(self.kind)
+        check_kind(self.kind)
         if strip is not None:
             check_option("strip", strip, STRIPS)
         if decomposition is not None:
             check_option("decomposition", decomposition, SCORES)
         name = self.estimator_name if name is None else name
-        curves = self._curves()
-        styles = _styles(curve_kwargs, kwargs, len(curves))
-        look = _Look(strip, decomposition, ref_line)
-        panels = self.several == "classes" and (ax is None or np.ndim(ax) > 0)
-        if panels:
-            self._plot_panels(ax, curves, name, styles, look)
-            return self
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots()
-        self.ax_, self.figure_ = ax, ax.figure
-        self.ref_line_ = drawing.draw_diagonal(ax) if ref_line else None
-        if self.several == "folds":
-            several_styles = isinstance(curve_kwargs, (list, tuple))
-            drawn = self._draw_folds(ax, curves, name, styles, look, several_styles)
-        else:
-            labels = [
-                self._label(curve, self._name(name, k), look)
-                for k, curve in enumerate(curves)
-            ]
-            height = min(_STRIP_HEIGHT, _STRIPS_HEIGHT / len(curves))
-            drawn = [
-                self._draw(ax, curve, label, style, look, height)
-                for curve, label, style in zip(curves, labels, styles, strict=True)
-            ]
-        self._keep(drawn)
-        drawing.arrange(ax, *self._axis_labels())
-        drawing.place_legend(ax)
-        drawing.set_ticks(ax)
-        if (
-            len(curves) == 1
-            and drawn[0]["density_"]
-            and curves[0].bin_edges is not None
-        ):
-            curve = curves[0]
-            counts = np.zeros(curve.density.size)
-            counts[curve.density > 0] = curve.rows
-            drawing.draw_counts(ax, drawn[0]["density_"], curve.bin_edges, counts)
+        look = Look(strip, decomposition, ref_line)
+        drawn = Diagram(self, name, curve_kwargs, kwargs, look).draw(ax)
+        for attribute, artists in drawn.items():
+            setattr(self, attribute, artists)
         return self
 
     def to_frame(self):
@@ -337,9 +248,9 @@ class ReliabilityDisplay:
         import pandas as pd
 
         frames = []
-        for k, curve in enumerate(self._curves()):
+        for k, curve in enumerate(curves_of_display(self)):
             table = {
-                "curve": self._name(self.estimator_name, k),
+                "curve": curve_name(self.estimator_name, self.curve_names, k),
                 "prob_pred": curve.prob_pred,
                 "prob_true": curve.prob_true,
             }
@@ -584,51 +495,20 @@ class ReliabilityDisplay:
             If the labels or probabilities are invalid.
         """
         check_matplotlib_support(f"{cls.__name__}.from_predictions")
-        recipe = _Recipe(
+        recipe = CurveRecipe.checked(
             kind,
             n_bins,
             strategy,
-            _bands(band, kind),
-            Resampling(confidence_level, n_resamples, random_state),
-        )
-        recipe.check()
-        check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
-        predictions = check_predictions(
-            y_true,
-            y_prob,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            labels=labels,
-        )
-        problems = predictions.binary_problems(multiclass)
-        several, names = None, None
-        if groups is not None:
-            groups = check_groups(groups, predictions.n_samples)
-            if len(problems) > 1:
-                raise ValueError(
-                    'groups need multiclass="confidence" with three or more classes: '
-                    "one axes cannot show each class of each group. For one class "
-                    "against the rest pass its column of y_prob."
-                )
-            several = "groups"
-            names, member = np.unique(groups, return_inverse=True)
-            members = [np.flatnonzero(member == k) for k in range(names.size)]
-            curves = recipe.curves_of_parts(problems[0], members)
-        elif len(problems) > 1:
-            several, names = "classes", predictions.classes
-            curves = [recipe.curve(problem) for problem in problems]
-        else:
-            curves = [recipe.curve(problems[0])]
-        reduction = None if predictions.is_binary else multiclass
-        display = cls(
-            **_attributes(curves, several is not None),
-            kind=kind,
+            band,
             confidence_level=confidence_level,
-            estimator_name=name,
-            pos_label=predictions.pos_label,
-            multiclass=reduction,
-            several=several,
-            curve_names=None if names is None else [str(label) for label in names],
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+        attributes = attributes_of_predictions(
+            recipe, y_true, y_prob, sample_weight, pos_label, labels, multiclass, groups
+        )
+        display = cls(
+            **attributes, kind=kind, confidence_level=confidence_level, name=name
         )
         return display.plot(
             ax=ax,
@@ -743,53 +623,20 @@ class ReliabilityDisplay:
         5
         """
         check_matplotlib_support(f"{cls.__name__}.from_cv_results")
-        recipe = _Recipe(
+        recipe = CurveRecipe.checked(
             kind,
             n_bins,
             strategy,
-            _bands(band, kind),
-            Resampling(confidence_level, n_resamples, random_state),
-        )
-        recipe.check()
-        check_cv_results(cv_results, X)
-        problems = []
-        for estimator, rows in zip(
-            cv_results["estimator"], cv_results["indices"]["test"], strict=True
-        ):
-            y_proba, positive = _get_response_values(
-                estimator,
-                _safe_indexing(X, rows),
-                response_method="predict_proba",
-                pos_label=pos_label,
-            )
-            weight = sample_weight
-            predictions = check_predictions(
-                _safe_indexing(y, rows),
-                y_proba,
-                sample_weight=None if weight is None else _safe_indexing(weight, rows),
-                pos_label=positive,
-                labels=estimator.classes_,
-            )
-            problems.extend(predictions.binary_problems("confidence"))
-        sizes = [problem.forecast.size for problem in problems]
-        ends = np.cumsum(sizes)
-        members = [
-            np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)
-        ]
-        curves = recipe.curves_of_parts(_joined(problems), members)
-        display = cls(
-            **_attributes(curves, True),
-            kind=kind,
+            band,
             confidence_level=confidence_level,
-            name=name,
-            pos_label=predictions.pos_label,
-            multiclass=None if predictions.is_binary else "confidence",
-            several="folds",
-            curve_names=[f"Fold {k + 1}" for k in range(len(curves))],
-            mean_curve=mean_curve(
-                [(c.prob_pred, c.prob_true) for c in curves],
-                curves[0].density_at if kind == "smooth" else None,
-            ),
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+        attributes = attributes_of_folds(
+            recipe, cv_results, X, y, sample_weight, pos_label
+        )
+        display = cls(
+            **attributes, kind=kind, confidence_level=confidence_level, name=name
         )
         return display.plot(
             ax=ax,
@@ -799,377 +646,3 @@ class ReliabilityDisplay:
             decomposition=decomposition,
             **kwargs,
         )
-
-    # What is drawn --------------------------------------------------------------------
-
-    def _curves(self):
-        values = {field: getattr(self, field) for field in _FIELDS}
-        if self.several is None:
-            return [_Curve(**values)]
-        return [
-            _Curve(**{f: None if v is None else v[k] for f, v in values.items()})
-            for k in range(len(self.prob_true))
-        ]
-
-    def _name(self, name, k):
-        """Name of a curve in the legend, None where it has none."""
-        if isinstance(name, (list, tuple)):
-            return name[k]
-        if self.curve_names is None:
-            return name
-        own = self.curve_names[k]
-        return own if name is None else f"{name}, {own}"
-
-    def _label(self, curve, name, look):
-        if not isinstance(self.kind, str):
-            text = type(self.kind).__name__
-        elif look.decomposition is not None and curve.decomposition is not None:
-            parts = curve.decomposition[look.decomposition]
-            text = (
-                f"MCB {parts.miscalibration:.3f}, DSC {parts.discrimination:.3f}, "
-                f"UNC {parts.uncertainty:.3f}"
-            )
-        elif curve.calibration_error is not None:
-            digits = 4 if self.kind == "isotonic" else 3
-            text = f"{_ERROR_NAMES[self.kind]} = {curve.calibration_error:.{digits}f}"
-            if curve.error_interval is not None:
-                low, high = curve.error_interval
-                text += f" [{low:.{digits}f}, {high:.{digits}f}]"
-        else:
-            return name
-        return text if name is None else f"{name} ({text})"
-
-    def _axis_labels(self):
-        if self.multiclass == "confidence":
-            return "Confidence", "Observed accuracy"
-        event = "" if self.pos_label is None else f" (positive class: {self.pos_label})"
-        return f"Predicted probability{event}", f"Observed frequency{event}"
-
-    def _draw(self, ax, curve, label, style, look, height):
-        smooth, binned = self.kind == "smooth", self.kind == "binned"
-        default = {"marker": "o", "markersize": 4.5} if binned else {}
-        if smooth and curve.density is not None:
-            default["linewidth"] = drawing.thin_line()
-        if label is not None:
-            default["label"] = label
-        line = drawing.draw_line(
-            ax, curve.prob_pred, curve.prob_true, {**default, **style}, smooth
-        )
-        color = line.get_color()
-        parts = {"line_": line, "confidence_": None, "consistency_": None}
-        if smooth and curve.density is not None:
-            drawing.draw_widths(ax, line, curve.density)
-        level = f"{100 * self.confidence_level:g} %"
-        if curve.confidence_band is not None:
-            if binned:
-                text = f"{level} Wilson intervals"
-                artist = drawing.draw_intervals(ax, curve.confidence_band, color)
-            else:
-                text = f"{level} confidence band"
-                artist = drawing.draw_band(
-                    ax, curve.confidence_band, color, False, smooth
-                )
-            parts["confidence_"] = artist
-            drawing.draw_label_of_band(ax, text, False, binned)
-        if curve.consistency_band is not None:
-            band = curve.consistency_band
-            if binned:
-                artist = drawing.draw_ranges(ax, band, color)
-            else:
-                artist = drawing.draw_band(ax, band, color, True, smooth)
-            parts["consistency_"] = artist
-            text = f"{level} consistency band (if calibrated)"
-            drawing.draw_label_of_band(ax, text, True)
-        parts["density_"] = self._draw_strip(ax, curve, color, look, height)
-        return parts
-
-    @staticmethod
-    def _draw_strip(ax, curve, color, look, height):
-        densities = None if look.strip is None else [curve.density]
-        if look.strip == "outcome" and curve.outcome_density is not None:
-            densities = list(curve.outcome_density)
-        if densities is None or densities[0] is None:
-            return None
-        at, edges = curve.density_at, curve.bin_edges
-        if edges is None and at[0] > 0.0:
-            # A histogram of equal cells around these points.
-            edges = np.append(at - at[0], 1.0)
-        return drawing.draw_strip(ax, at, densities, height, color, edges)
-
-    def _draw_folds(self, ax, curves, name, styles, look, own_styles):
-        default = {"linewidth": 0.8, "alpha": 0.6, "marker": None}
-        drawn = []
-        shown = _Look(None, look.decomposition, look.ref_line)
-        for k, (curve, style) in enumerate(zip(curves, styles, strict=True)):
-            if drawn and not own_styles:
-                style = {"color": drawn[0]["line_"].get_color(), **style}
-            label = None
-            if own_styles:
-                fold = name[k] if isinstance(name, (list, tuple)) else None
-                label = self._label(curve, fold or self.curve_names[k], look)
-            drawn.append(self._draw(ax, curve, label, {**default, **style}, shown, 0.0))
-        color = "0.5" if own_styles else drawn[0]["line_"].get_color()
-        at, mean, deviation = self.mean_curve
-        label = "Mean" if name is None or own_styles else str(name)
-        errors = self.calibration_error
-        if isinstance(self.kind, str) and errors is not None and errors[0] is not None:
-            error = _ERROR_NAMES[self.kind]
-            label += f" ({error} = {np.mean(errors):.3f} ± {np.std(errors):.3f})"
-        (self.mean_line_,) = ax.plot(
-            at, mean, color=color, linewidth=2.2, zorder=2.5, label=label
-        )
-        spread = (at, mean - deviation, mean + deviation)
-        drawing.draw_band(ax, spread, color, False, False)
-        drawing.draw_label_of_band(ax, f"Mean ± sd of {len(curves)} folds", False)
-        whole = _mean_density(curves)
-        if whole is not None:
-            drawn[0]["density_"] = self._draw_strip(
-                ax, whole, color, look, _STRIP_HEIGHT
-            )
-        return drawn
-
-    def _plot_panels(self, ax, curves, name, styles, look):
-        own_figure = ax is None
-        if own_figure:
-            axes = drawing.panels(len(curves))
-        else:
-            axes = np.asarray(ax, dtype=object).ravel()
-            if axes.size < len(curves):
-                raise ValueError(
-                    f"ax has {axes.size} axes for {len(curves)} classes. Pass one per "
-                    "class, a single Axes for all classes together, or None."
-                )
-        self.ax_ = axes[: len(curves)]
-        self.figure_ = axes[0].figure
-        xlabel, ylabel = self._axis_labels()
-        drawn, references = [], []
-        for k, (panel, curve) in enumerate(zip(self.ax_, curves, strict=True)):
-            references.append(drawing.draw_diagonal(panel) if look.ref_line else None)
-            own = name[k] if isinstance(name, (list, tuple)) else name
-            label = self._label(curve, own, look)
-            drawn.append(
-                self._draw(panel, curve, label, styles[k], look, _STRIP_HEIGHT)
-            )
-            drawing.arrange(panel, xlabel, ylabel)
-            panel.set_title(self.curve_names[k], fontsize="medium")
-        self.ref_line_ = references[0]
-        self._keep(drawn)
-        drawing.place_panel_legends(self.ax_, own_figure)
-        if own_figure:
-            drawing.label_outer_only(self.ax_)
-
-    def _keep(self, drawn):
-        """Store the artists: one, or a list of them."""
-        if self.several != "folds":
-            self.mean_line_ = None
-        for part in ("line_", "confidence_", "consistency_", "density_"):
-            artists = [parts[part] for parts in drawn]
-            setattr(self, part, artists[0] if self.several is None else artists)
-
-
-class _Look(NamedTuple):
-    """Choices of a drawing."""
-
-    strip: str | None
-    decomposition: str | None
-    ref_line: bool
-
-
-class _Recipe(NamedTuple):
-    """Choices of a computation."""
-
-    kind: object
-    n_bins: object
-    strategy: str
-    bands: tuple
-    resampling: Resampling
-
-    def check(self):
-        _check_kind(self.kind)
-        check_option("strategy", self.strategy, STRATEGIES)
-        check_fraction("confidence_level", self.resampling.confidence_level)
-        check_positive("n_resamples", self.resampling.n_resamples, Integral)
-
-    def curves_of_parts(self, problem, members):
-        """A curve of each part of the rows, on the same bins or nodes."""
-        parts = [_part(problem, rows) for rows in members]
-        if self.kind == "binned":
-            bins = Bins(problem, self.n_bins, self.strategy)
-            return [
-                self.curve(part, bins, bins.index[rows])
-                for part, rows in zip(parts, members, strict=True)
-            ]
-        n_nodes = None
-        if self.kind == "smooth":
-            n_nodes = max(smooth_curve(part).density_at.size - 1 for part in parts)
-        return [self.curve(part, n_nodes=n_nodes) for part in parts]
-
-    def curve(self, problem, bins=None, index=None, n_nodes=None):
-        """Everything that is drawn of one problem."""
-        # An invalid number of bins is refused whatever the kind.
-        n_bins = number_of_bins(self.n_bins, problem)
-        shared = bins is not None
-        kind, resampling, edges = self.kind, self.resampling, None
-        if kind == "smooth":
-            curve, band_of = smooth_curve(problem, n_nodes), smooth_band
-        elif kind == "isotonic":
-            curve, band_of = isotonic_curve(problem), isotonic_band
-        elif kind == "binned":
-            if bins is None:
-                bins = Bins(problem, n_bins, self.strategy)
-                index = bins.index
-            curve, edges = binned_curve(problem, bins, index), bins.edges
-            band_of = partial(binned_band, index=index)
-        else:
-            curve = recalibrated_curve(problem, kind)
-            band_of = partial(map_band, recalibrator=kind)
-        bands = {
-            f"{band}_band": band_of(problem, curve, band=band, resampling=resampling)
-            for band in self.bands
-        }
-        return _Curve(
-            error_interval=self._interval(problem, n_bins, shared),
-            prob_true=curve.prob_true,
-            prob_pred=curve.prob_pred,
-            y_prob=problem.forecast,
-            rows=curve.rows,
-            bin_edges=edges,
-            density_at=curve.density_at,
-            density=curve.density,
-            outcome_density=curve.outcome_density,
-            calibration_error=curve.error,
-            decomposition=curve.split,
-            **bands,
-        )
-
-    def _interval(self, problem, n_bins, shared):
-        """Interval of the error in the legend, where there is one."""
-        if "confidence" not in self.bands or shared:
-            return None
-        if self.kind == "smooth":
-            measure, params = smooth_ece, {}
-        elif self.kind == "binned":
-            measure, params = (
-                binned_ece,
-                {"n_bins": n_bins, "strategy": self.strategy},
-            )
-        else:
-            return None
-        result = bootstrap_interval(
-            measure,
-            np.asarray(problem.outcome, dtype=np.intp),
-            problem.forecast,
-            sample_weight=problem.weight,
-            **self.resampling._asdict(),
-            **params,
-        )
-        return result.low, result.high
-
-
-def _check_kind(kind):
-    if isinstance(kind, str) and kind in KINDS:
-        return
-    if hasattr(kind, "fit") and hasattr(kind, "transform"):
-        if not isinstance(kind, type):
-            return
-        raise ValueError(
-            f"kind must be one of {list(KINDS)} or a recalibrator, an instance of it. "
-            f"Got the class {kind.__name__} instead; write {kind.__name__}()."
-        )
-    raise ValueError(
-        f"kind must be one of {list(KINDS)} or a recalibrator. Got {kind!r} instead."
-    )
-
-
-def _bands(band, kind):
-    """Names of the bands that are asked for."""
-    if band is None:
-        return ()
-    check_option("band", band, ("auto", *BANDS, "both"))
-    if band == "auto":
-        return BANDS[:1] if isinstance(kind, str) else ()
-    return BANDS if band == "both" else (band,)
-
-
-def check_cv_results(cv_results, X):
-    if not {"estimator", "indices"} <= set(cv_results):
-        raise ValueError(
-            "cv_results must have the keys 'estimator' and 'indices'. Got "
-            f"{sorted(cv_results)}; call cross_validate with return_estimator=True and "
-            "return_indices=True."
-        )
-    n_samples = _num_samples(X)
-    indices = cv_results["indices"]
-    expected = len(indices["train"][0]) + len(indices["test"][0])
-    if n_samples != expected:
-        raise ValueError(
-            f"X must hold the rows that were cross-validated: {expected}, by the "
-            f"indices of cv_results. Got {n_samples}."
-        )
-
-
-def _part(problem, rows):
-    """The problem of some of the rows."""
-    weight = None if problem.weight is None else problem.weight[rows]
-    if weight is not None and not np.any(weight > 0):
-        raise ValueError(
-            "sample_weight must not be zero throughout a group or fold. Found one of "
-            f"{rows.size} rows; leave these out."
-        )
-    return BinaryProblem(problem.outcome[rows], problem.forecast[rows], weight)
-
-
-def _joined(problems):
-    """One problem of the rows of all."""
-    weighted = problems[0].weight is not None
-    return BinaryProblem(
-        np.concatenate([problem.outcome for problem in problems]),
-        np.concatenate([problem.forecast for problem in problems]),
-        np.concatenate([problem.weight for problem in problems]) if weighted else None,
-    )
-
-
-def _attributes(curves, several):
-    """Arguments of the display: those of its one curve, or lists of them."""
-    if not several:
-        return {field: getattr(curves[0], field) for field in _FIELDS}
-    lists = {field: [getattr(c, field) for c in curves] for field in _FIELDS}
-    return {
-        field: None if all(value is None for value in values) else values
-        for field, values in lists.items()
-    }
-
-
-def _styles(curve_kwargs, kwargs, n_curves):
-    """Keyword arguments of each curve's line."""
-    if isinstance(curve_kwargs, (list, tuple)):
-        if len(curve_kwargs) != n_curves:
-            raise ValueError(
-                "curve_kwargs must be None, a dictionary or a list with one for each "
-                f"of the {n_curves} curves. Got {len(curve_kwargs)}."
-            )
-    else:
-        curve_kwargs = [curve_kwargs or {}] * n_curves
-    return [{**_normalised(own), **_normalised(kwargs)} for own in curve_kwargs]
-
-
-def _mean_density(curves):
-    """The folds' mean density, as a curve without points."""
-    if curves[0].density is None:
-        return None
-    return _Curve(
-        prob_true=None,
-        prob_pred=None,
-        bin_edges=curves[0].bin_edges,
-        density_at=curves[0].density_at,
-        density=np.mean([curve.density for curve in curves], axis=0),
-        outcome_density=np.mean([curve.outcome_density for curve in curves], axis=0),
-    )
-
-
-def _normalised(kwargs):
-    """Keyword arguments of a line with aliases such as ``c`` spelled out."""
-    from matplotlib.cbook import normalize_kwargs
-    from matplotlib.lines import Line2D
-
-    return normalize_kwargs(kwargs, Line2D)

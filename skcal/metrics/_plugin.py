@@ -1,6 +1,6 @@
 """Plug-in calibration error: mean distance from recalibrated probabilities."""
 
-from skcal.metrics._variational import VariationalECE, single
+from skcal.metrics._variational import VariationalECE, single_value
 
 
 def plugin_ece(
@@ -115,4 +115,4 @@ def plugin_ece(
         n_jobs=n_jobs,
         random_state=random_state,
     ).evaluate(y_true, y_proba, sample_weight=sample_weight, groups=groups)
-    return single(result.plugin, divergence)
+    return single_value(result.plugin, divergence)

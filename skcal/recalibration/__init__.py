@@ -3,7 +3,6 @@
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._boosted import BoostedTemperatureScaling
 from skcal.recalibration._classifier import RecalibratedClassifierCV
-from skcal.recalibration._crossfit import ProbabilityTransformer
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import HistogramBinning
 from skcal.recalibration._isotonic import IsotonicCalibration
@@ -18,6 +17,7 @@ from skcal.recalibration._temperature import (
     EnsembleTemperatureScaling,
     TemperatureScaling,
 )
+from skcal.recalibration._transformer import ProbabilityTransformer
 
 __all__ = [
     "BetaCalibration",

@@ -13,16 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcal._sklearn import HasMethods, StrOptions, _fit_context
 from skcal.recalibration._crossfit import (
-    DECISION,
-    PROBA,
+    HeldOutFitter,
     apply_recalibrator,
     check_takes_weights,
+)
+from skcal.recalibration._fold_models import (
+    DECISION,
+    PROBA,
     delegate_features,
-    encode,
+    encode_labels,
     fit_folds,
-    fit_recalibrator,
     response_method,
-    routed,
+    routed_params,
     split_rows,
 )
 from skcal.recalibration._matrix import MatrixScaling
@@ -174,7 +176,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             recalibrator cannot take.
         """
         estimator = self._estimator()
-        codes, self.classes_ = encode(y, estimator)
+        codes, self.classes_ = encode_labels(y, estimator)
         if self.classes_.shape[0] < 2:
             raise ValueError(
                 "Recalibration needs at least two classes. y has one class: "
@@ -199,14 +201,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             for (_, test), (_, scores) in zip(splits, folds, strict=True)
             if test is not None
         ]
-        teacher = _Teacher(
+        fitter = HeldOutFitter(
             self._recalibrator(),
             classes=self.classes_,
             logits=response_method(estimator) == DECISION,
             y=y,
             weight=sample_weight,
         )
-        learned = teacher.each(held_out) if ensemble else [teacher.all(held_out)]
+        learned = fitter.each(held_out) if ensemble else [fitter.all(held_out)]
         self.calibrated_classifiers_ = [
             RecalibratedClassifier(model, recalibrator, self.classes_)
             for (model, _), recalibrator in zip(
@@ -296,19 +298,21 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     def _routed(self, estimator, sample_weight, fit_params):
         if sample_weight is None:
-            return routed(self, "fit", fit_params)
+            return routed_params(self, "fit", fit_params)
         check_takes_weights(self._recalibrator())
         if not get_config()["enable_metadata_routing"]:
             if any(name.endswith("__sample_weight") for name in fit_params):
                 # The steps of a pipeline have got their weights one by one.
-                return routed(self, "fit", fit_params)
+                return routed_params(self, "fit", fit_params)
             check_takes_weights(
                 estimator,
                 "Weighting the recalibration alone would repair other probabilities "
                 "than the classifier gives. To do it all the same, enable metadata "
                 "routing, with which the classifier gets what it requests.",
             )
-        return routed(self, "fit", {"sample_weight": sample_weight, **fit_params})
+        return routed_params(
+            self, "fit", {"sample_weight": sample_weight, **fit_params}
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -346,62 +350,6 @@ class RecalibratedClassifier:
         logits = self._model.method == DECISION
         scores = self._model.scores(X)
         return apply_recalibrator(self.recalibrator, self.classes, logits, scores)
-
-
-class _Teacher:
-    """Fits recalibrators to scores of rows that were held out of training.
-
-    Parameters
-    ----------
-    recalibrator : object
-        The recalibrator; it is cloned.
-    classes : ndarray of shape (n_classes,)
-        All labels.
-    logits : bool
-        Whether the scores are logits.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    weight : array-like of shape (n_samples,) or None
-        Weights.
-    """
-
-    def __init__(self, recalibrator, *, classes, logits, y, weight):
-        self.recalibrator = recalibrator
-        self.classes = classes
-        self.logits = logits
-        self.y = y
-        self.weight = None if weight is None else np.asarray(weight)
-
-    def each(self, held_out):
-        """A recalibrator for each fold, fitted to its rows."""
-        teaches = [self._teaches(rows) for rows, _ in held_out]
-        of_all = None if all(teaches) else self.all(held_out)
-        return [
-            self._fit(scores, rows) if enough else of_all
-            for (rows, scores), enough in zip(held_out, teaches, strict=True)
-        ]
-
-    def all(self, held_out):
-        """A recalibrator, fitted to the rows of all folds."""
-        rows = np.concatenate([rows for rows, _ in held_out])
-        scores = np.concatenate([scores for _, scores in held_out])
-        times = np.bincount(rows)[rows]
-        # A row that was held out several times counts as one all the same.
-        return self._fit(scores, rows, None if times.max() == 1 else 1.0 / times)
-
-    def _teaches(self, rows):
-        """Whether the rows that count are of two classes or more."""
-        if self.weight is not None:
-            rows = rows[self.weight[rows] > 0]
-        return np.any(self.y[rows] != self.y[rows[:1]])
-
-    def _fit(self, scores, rows, shares=None):
-        weight = None if self.weight is None else self.weight[rows]
-        if shares is not None:
-            weight = shares if weight is None else weight * shares
-        return fit_recalibrator(
-            self.recalibrator, self.classes, self.logits, scores, self.y[rows], weight
-        )
 
 
 def _average(probas, pairs):

@@ -38,13 +38,13 @@ from sklearn.svm import SVC, LinearSVC
 
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._classifier import RecalibratedClassifierCV
-from skcal.recalibration._crossfit import ProbabilityTransformer
 from skcal.recalibration._matrix import MatrixScaling
 from skcal.recalibration._platt import PlattScaling
 from skcal.recalibration._quadratic import QuadraticScaling
 from skcal.recalibration._temperature import TemperatureScaling
+from skcal.recalibration._transformer import ProbabilityTransformer
 from tests.common_checks import IdentityRecalibrator
-from tests.recalibration.test_crossfit import Memory, Recorder
+from tests.recalibration.test_transformer import Memory, Recorder
 
 
 @pytest.fixture

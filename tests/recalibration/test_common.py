@@ -22,9 +22,9 @@ from sklearn.utils.fixes import parse_version
 import skcal.recalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._classifier import RecalibratedClassifierCV
-from skcal.recalibration._crossfit import ProbabilityTransformer
 from skcal.recalibration._quadratic import QuadraticScaling
 from skcal.recalibration._temperature import TemperatureScaling
+from skcal.recalibration._transformer import ProbabilityTransformer
 from tests.common_checks import IdentityOneVsRest, IdentityRecalibrator, all_checks
 
 # Arguments that make the slower ones quick; their own tests try the defaults.
