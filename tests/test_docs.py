@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sklearn.base import clone
 
-from tests import test_divergences
 from tests.common_checks import all_checks
+from tests.divergences import test_divergences
 
 root = Path(__file__).parents[1]
 guide = sorted((root / "docs").rglob("user_guide/*.rst"))
