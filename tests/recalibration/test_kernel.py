@@ -9,7 +9,8 @@ from scipy import stats
 from scipy.special import expit, logit, softmax
 from sklearn.metrics import log_loss
 
-import skcal.recalibration._kernel as module
+import skcal.recalibration._kernel_grid as grid
+import skcal.recalibration._kernel_rows as by_row
 from skcal.recalibration._kernel import KernelCalibration
 
 
@@ -58,7 +59,7 @@ def test_blocks_make_no_difference(monkeypatch):
     proba, y = draw_classes(150)
     whole = KernelCalibration(bandwidth=0.05).fit(proba, y)
     expected, left_out = whole.transform(proba), whole.leave_one_out()
-    monkeypatch.setattr(module, "_BLOCK", 1000)
+    monkeypatch.setattr(by_row, "_BLOCK", 1000)
     assert_allclose(whole.transform(proba), expected, rtol=1e-12)
     assert_allclose(whole.leave_one_out(), left_out, rtol=1e-12)
 
@@ -144,7 +145,7 @@ def test_bandwidth_of_classes_and_of_a_part_of_the_rows(monkeypatch):
     proba, y = draw_classes(400)
     whole = KernelCalibration().fit(proba, y).bandwidth_
     assert 0.01 < whole < 1
-    monkeypatch.setattr(module, "_MOST_PAIRS", 400 * 130)
+    monkeypatch.setattr(by_row, "_MOST_PAIRS", 400 * 130)
     assert 0.2 * whole < KernelCalibration().fit(proba, y).bandwidth_ < 5 * whole
 
 
@@ -163,7 +164,7 @@ def test_grid_equals_the_sums_row_by_row(bandwidth, monkeypatch):
     p, y = draw(3000)
     p[:5] = [0, 1, 1e-9, 1e-5, 1 - 1e-9]
     gridded = KernelCalibration(bandwidth=bandwidth).fit(p, y)
-    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    monkeypatch.setattr(grid, "_MANY_SCORES", np.inf)
     exact = KernelCalibration(bandwidth=bandwidth).fit(p, y)
     assert gridded._grid is not None
     assert exact._grid is None
@@ -175,7 +176,7 @@ def test_grid_equals_the_sums_row_by_row(bandwidth, monkeypatch):
 def test_grid_finds_the_same_bandwidth(monkeypatch):
     p, y = draw(2000, seed=3)
     gridded = KernelCalibration().fit(p, y)
-    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    monkeypatch.setattr(grid, "_MANY_SCORES", np.inf)
     exact = KernelCalibration().fit(p, y)
     assert gridded.bandwidth_ == pytest.approx(exact.bandwidth_, rel=1e-3)
 
@@ -185,7 +186,7 @@ def test_grid_beyond_its_reach(monkeypatch):
     y = (np.random.default_rng(1).uniform(size=2000) < expit(z / 20)).astype(int)
     new = np.linspace(-120, 120, 97)
     gridded = KernelCalibration(bandwidth=0.1, input="logits").fit(z, y)
-    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    monkeypatch.setattr(grid, "_MANY_SCORES", np.inf)
     exact = KernelCalibration(bandwidth=0.1, input="logits").fit(z, y)
     assert_allclose(gridded.transform(new), exact.transform(new), atol=1e-5)
 
@@ -198,7 +199,7 @@ def test_grid_leaves_out_weights_below_one(size, monkeypatch):
     gridded = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
     chosen = KernelCalibration().fit(p, y, sample_weight=np.full(2000, size / 2000))
     assert gridded._grid is not None
-    monkeypatch.setattr(module, "_MANY_SCORES", np.inf)
+    monkeypatch.setattr(grid, "_MANY_SCORES", np.inf)
     exact = KernelCalibration(bandwidth=3e-4).fit(p, y, sample_weight=weight)
     assert_allclose(gridded.leave_one_out(), exact.leave_one_out(), atol=5e-6)
     assert chosen.bandwidth_ == pytest.approx(

@@ -12,9 +12,11 @@ from scipy.special import expit, log_expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
-import skcal.recalibration._spline as module
+import skcal.recalibration._spline_fit as module
+from skcal._core.pooling import pool_ties
 from skcal.recalibration import BetaCalibration, PlattScaling
 from skcal.recalibration._spline import SplineCalibration
+from skcal.recalibration._spline_curve import evaluate
 from tests.recalibration.fits import slope_at
 
 CRITERIA = ["reml", "gcv", "loo"]
@@ -41,7 +43,7 @@ def event(recalibrator, z):
 
 
 def curve(recalibrator, z):
-    return module._evaluate(recalibrator.calibrators_[0], np.asarray(z, float))
+    return evaluate(recalibrator.calibrators_[0], np.asarray(z, float))
 
 
 def objective(knots, z, y, weight, penalty):
@@ -101,9 +103,9 @@ def test_reaches_the_constrained_optimum(penalty):
     z, y = draw(400, truth=lambda z: 0.5 * z + 1.5 * np.sin(2 * z))
     options = spline(penalty=penalty, n_knots=12, pseudo_count=0)
     ours = options.fit(z, y)
-    rows = module._condensed(*module.pool_ties(z, y.astype(float), np.ones(400)))
+    rows = module.condensed(*pool_ties(z, y.astype(float), np.ones(400)))
     knots = ours.calibrators_[0].knots
-    problem = module._Problem(rows, knots, options, 0.0)
+    problem = module.SplineProblem(rows, knots, options, 0.0)
     _, parameters = problem.fit()
     assert (parameters[1:] == 1e-3).any()
     evaluate = problem.penalised_loss(penalty)
@@ -177,9 +179,9 @@ def test_penalty_does_not_depend_on_weights_unit_or_number_of_rows():
 def test_chosen_penalty_is_the_criterions_best(penalty):
     z, y = draw(400)
     options = spline(penalty=penalty, pseudo_count=0)
-    rows = module._condensed(*module.pool_ties(z, y.astype(float), np.ones(400)))
-    knots = module._place_knots(np.sort(z), np.ones(400), rows.scale, 30)
-    problem = module._Problem(rows, knots, options, 0.0)
+    rows = module.condensed(*pool_ties(z, y.astype(float), np.ones(400)))
+    knots = module.place_knots(np.sort(z), np.ones(400), rows.scale, 30)
+    problem = module.SplineProblem(rows, knots, options, 0.0)
     chosen, parameters = problem.fit()
     best = problem.criterion(chosen, parameters)
     for other in np.geomspace(1e-8, 10, 28):
@@ -191,9 +193,9 @@ def test_chosen_penalty_is_the_criterions_best(penalty):
 def test_leave_one_out_loss_is_close_to_refits():
     z, y = draw(80)
     options = spline(penalty="loo", pseudo_count=0, monotone=False)
-    rows = module._condensed(*module.pool_ties(z, y.astype(float), np.ones(80)))
-    knots = module._place_knots(np.sort(z), np.ones(80), rows.scale, 10)
-    problem = module._Problem(rows, knots, options, 0.0)
+    rows = module.condensed(*pool_ties(z, y.astype(float), np.ones(80)))
+    knots = module.place_knots(np.sort(z), np.ones(80), rows.scale, 10)
+    problem = module.SplineProblem(rows, knots, options, 0.0)
     penalty = 1e-2
     fitted = problem.solve(penalty, problem.identity)
     losses = []
@@ -202,7 +204,7 @@ def test_leave_one_out_loss_is_close_to_refits():
         weight = np.ones(80)
         weight[i] = 1e-12
         short = rows._replace(events=weight * rows.events, others=weight * rows.others)
-        refit = module._Problem(short, knots, options, 0.0)
+        refit = module.SplineProblem(short, knots, options, 0.0)
         log_odds = refit.log_odds_at(
             rows.position, refit.solve(penalty, refit.identity)
         )[i]
