@@ -8,8 +8,8 @@ The settings of section 5.2 and appendix A.3 of Chatterjee and Barber (2026), fi
 and A.4 to A.6: forecasts are Beta(rho, 1 - rho), the outcome has the probability g(f),
 the level is 5 %. SKCE is the test of Widmann et al. (2019) with all pairs of rows (U),
 by Monte Carlo unless another method is named, or with disjoint pairs (L). Resamples are
-few here, 99 for SKCE as in the paper and 199 for rankECE. Takes a minute, with --full
-20 minutes.
+few here, 99 for SKCE as in the paper and 199 for rankECE. Takes a minute and a half,
+with --full half an hour.
 """
 
 import time
