@@ -61,4 +61,4 @@ html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"benchmarks": [], "changelog": []}
+html_sidebars = {"benchmarks": [], "changelog": [], "features": []}
