@@ -272,8 +272,8 @@ class MatrixScaling(LinearRecalibrator):
     of classes. Where :math:`D` and :math:`c` are zero the penalty is, so the fit is not
     worse than temperature scaling on its own data.
 
-    A normal prior would be a penalty that falls as :math:`1/n`. Here it falls faster, so
-    that many rows are held back less than by any prior that is right for few.
+    A normal prior would be a penalty that falls as :math:`1/n`. Here it falls faster,
+    so that many rows are held back less than by any prior that is right for few.
 
     With two classes this is an affine map of the log odds with the same penalties.
     A class that the training labels lack keeps its probability, and the map is one of
