@@ -3,8 +3,8 @@ A value, its interval, and what chance would show
 =================================================
 
 A calibration error alone says little: how far may it be off, and would a perfect model
-show as much on so many rows? The answers are an interval and a reference, and both cost
-no more than the measure.
+show as much on so many rows? The answers are an interval and a reference, and both are
+a line of code.
 """
 
 # %%

@@ -84,7 +84,7 @@ def smooth_ece(
     Notes
     -----
     A perfectly calibrated forecast has a positive smECE in a sample, about 0.03 for
-    1,000 and 0.013 for 10,000 rows spread evenly over [0, 1]: read small values
+    1,000 and 0.014 for 10,000 rows spread evenly over [0, 1]: read small values
     against that.
 
     References

@@ -38,11 +38,11 @@ class IsotonicCalibration(OneVsRestRecalibrator):
 
     Isotonic regression fits the outcomes in least squares, and in log loss, among all
     non-decreasing maps. It assumes no shape, so it needs more rows than the
-    parametric recalibrators, about a thousand. The plain fit is a staircase: scores of
-    one step tie, and the first and last step are often exactly 0 and 1, which costs an
-    infinite log loss on the first surprise. Centred isotonic regression [2]_ places
-    each step at its mean score and joins the steps by straight lines, which has no
-    ties inside and is more accurate wherever the truth is not itself a staircase.
+    parametric recalibrators. The plain fit is a staircase: scores of one step tie, and
+    the first and last step are often exactly 0 and 1, which costs an infinite log loss
+    on the first surprise. Centred isotonic regression [2]_ places each step at its mean
+    score and joins the steps by straight lines, which has no ties inside and is more
+    accurate wherever the truth is not itself a staircase.
 
     Read more in the :ref:`User Guide <isotonic_calibration>`.
 

@@ -273,9 +273,7 @@ class MatrixScaling(LinearRecalibrator):
     worse than temperature scaling on its own data.
 
     A normal prior would be a penalty that falls as :math:`1/n`. Here it falls faster,
-    which had the smallest log loss on held-out rows of real data sets of 100 to 4,000
-    rows and 3 to 14 classes: a strength of 1 is about the best prior at 300 rows, and
-    at 4,000 the best is ten times weaker.
+    so that many rows are held back less than by any prior that is right for few.
 
     With two classes this is an affine map of the log odds with the same penalties.
     A class that the training labels lack keeps its probability, and the map is one of

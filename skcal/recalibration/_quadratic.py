@@ -91,8 +91,7 @@ class QuadraticScaling(OneVsRestRecalibrator):
 
     Scores of two classes with normal distributions have exactly quadratic log odds
     [1]_, :math:`a_- = -a_+`. The signed square, :math:`a_- = a_+`, is what repairs
-    scores that are too extreme the further out they are; on real data the two together
-    beat each alone from 200 rows on, and lose nothing to them below.
+    scores that are too extreme the further out they are. Real data need both.
 
     With three classes or more there is one map per class, of that class's log odds
     against the rest, and the repaired probabilities are divided by their sum.
