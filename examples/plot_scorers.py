@@ -9,7 +9,7 @@ search for the best calibrated model finds it.
 """
 
 # %%
-# Which customers leave a telephone company? `churn` is "Yes" or "No" for 7,043 of them.
+# Which customers leave a telephone company? `churn` is "Yes" or "No" for 7,032 of them.
 # We look for the strength of the penalty of a logistic regression.
 
 import matplotlib.pyplot as plt
