@@ -2,6 +2,11 @@
 
 import numpy as np
 
+# Rows from which bins of equal mass are found without knowing each row's rank.
+_MANY_ROWS = 20_000
+# Cells of a table for each bin: few of them hold an edge.
+_CELLS_PER_BIN = 64
+
 
 def uniform_bins(forecast, n_bins):
     """Index of each forecast among equal bins of [0, 1].
@@ -23,14 +28,49 @@ def quantile_bins(forecast, weight, n_bins):
     Equal forecasts share a bin, the one that holds the middle of their block, so the
     bins depend on the multiset of rows only and some may stay empty.
     """
+    if weight is None and forecast.size >= max(_MANY_ROWS, _CELLS_PER_BIN * n_bins):
+        return _by_edges(forecast, _quantile_edges(np.sort(forecast), n_bins))
     values, inverse = np.unique(forecast, return_inverse=True)
     mass = np.bincount(inverse.ravel(), weights=weight, minlength=values.size)
     upper = np.cumsum(mass)
-    middle = upper - 0.5 * mass
-    # Sums of weights round, and a middle on an edge belongs to the bin on its right.
-    bin_of_value = (middle * n_bins / upper[-1] + 1e-9).astype(np.intp)
-    np.minimum(bin_of_value, n_bins - 1, out=bin_of_value)
+    bin_of_value = _bin_of(upper - 0.5 * mass, upper[-1], n_bins)
     return bin_of_value[inverse.ravel()]
+
+
+def _bin_of(middle, total, n_bins):
+    """Bins of blocks of equal forecasts by the middle of their places in rank."""
+    # Sums of weights round, and a middle on an edge belongs to the bin on its right.
+    index = (middle * n_bins / total + 1e-9).astype(np.intp)
+    return np.minimum(index, n_bins - 1)
+
+
+def _quantile_edges(ordered, n_bins):
+    """Least forecasts of all bins but the first, for rows of equal weight."""
+    bins = np.arange(1, n_bins)
+    # The block at a bin's first place in rank is the bin's first, unless its middle
+    # comes before that place: then whatever is above it is.
+    edges = ordered[bins * ordered.size // n_bins]
+    lower = np.searchsorted(ordered, edges, side="left")
+    upper = np.searchsorted(ordered, edges, side="right")
+    is_before = _bin_of(0.5 * (lower + upper), ordered.size, n_bins) < bins
+    above = np.nextafter(edges, edges.dtype.type(np.inf))
+    return np.where(is_before, above, edges)
+
+
+def _by_edges(forecast, edges):
+    """Number of edges at or below each forecast.
+
+    A table of the numbers at cells of [0, 1] answers for most rows at once.
+    """
+    n_cells = _CELLS_PER_BIN * (edges.size + 1)
+    # Rounded alike for rows and edges, so that it keeps their order.
+    cell = (forecast * n_cells).astype(np.int32)
+    edge_cell = (edges * n_cells).astype(np.int32)
+    count = np.bincount(edge_cell, minlength=n_cells + 2)
+    index = np.cumsum(count)[cell]
+    unsure = np.flatnonzero(count[cell])
+    index[unsure] = np.searchsorted(edges, forecast[unsure], side="right")
+    return index
 
 
 def bin_sums(index, outcome, forecast, weight, n_bins):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import skcal._core.binning as module
 from skcal._core.binning import bin_sums, quantile_bins, uniform_bins
 
 
@@ -29,6 +30,30 @@ def test_equal_forecasts_share_a_bin_and_weights_are_repetitions():
     weighted = quantile_bins(values, count.astype(float), 4)
     np.testing.assert_array_equal(weighted, index[first])
     assert len(set(index[:3])) == 1
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tenths", "three values", "float32"])
+def test_many_rows_get_the_bins_of_few(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(module, "_CELLS_PER_BIN", 1)
+    for _ in range(100):
+        n_rows, n_bins = rng.integers(1, 200), rng.integers(1, 30)
+        forecast = {
+            "distinct": lambda n: rng.uniform(size=n),
+            "tenths": lambda n: np.round(rng.uniform(size=n), 1),
+            "three values": lambda n: rng.choice([0.0, 0.3, 1.0], size=n),
+            "float32": lambda n: np.round(rng.uniform(size=n), 2).astype(np.float32),
+        }[kind](n_rows)
+        monkeypatch.setattr(module, "_MANY_ROWS", np.inf)
+        by_rank = quantile_bins(forecast, None, n_bins)
+        monkeypatch.setattr(module, "_MANY_ROWS", n_bins)
+        by_edges = quantile_bins(forecast, None, n_bins)
+        np.testing.assert_array_equal(by_edges, by_rank)
+        # Neither is the definition: the middle of a block's places, in n_bins parts.
+        below = (forecast < forecast[:, np.newaxis]).sum(axis=1)
+        upto = (forecast <= forecast[:, np.newaxis]).sum(axis=1)
+        place = (below + upto) * n_bins // (2 * n_rows)
+        np.testing.assert_array_equal(by_rank, np.minimum(place, n_bins - 1))
 
 
 def test_sums():
