@@ -5,6 +5,33 @@ from typing import NamedTuple
 import numpy as np
 
 
+def in_rank(outcome, forecast):
+    """Outcomes and forecasts by ascending forecast, as int8 and float64.
+
+    The bits of numbers from 0 to 1, read as integers, have the same order and leave
+    room for the outcome. To sort these takes a fraction of the time that it takes to
+    sort the rows' places and to gather the rows.
+
+    Parameters
+    ----------
+    outcome : ndarray of shape (n_samples,)
+        Zeros and ones.
+    forecast : ndarray of shape (n_samples,)
+        From 0 to 1.
+    """
+    single = forecast.dtype in (np.float16, np.float32)
+    real, integer = (np.float32, np.int32) if single else (np.float64, np.int64)
+    # The sum has no negative zeros, whose bits are out of order.
+    key = (forecast.astype(real, copy=False) + real(0.0)).view(integer)
+    key <<= 1
+    key |= outcome.astype(np.int8, copy=False)
+    key.sort()
+    outcome = key.astype(np.int8)
+    outcome &= 1
+    key >>= 1
+    return outcome, key.view(real).astype(np.float64, copy=False)
+
+
 def lagged_products(outcome, forecast, n_neighbors):
     """Mean over lags 1 to m of the sums of residual products at that lag in rank.
 
@@ -18,10 +45,8 @@ def lagged_products(outcome, forecast, n_neighbors):
     n_neighbors : int
         Largest lag m, from 1 to ``n_samples - 1``.
     """
-    order = np.argsort(forecast)
-    forecast = np.take(forecast, order).astype(np.float64, copy=False)
-    # Bytes are gathered from within the cache.
-    residual = np.take(outcome.astype(np.int8, copy=False), order) - forecast
+    outcome, forecast = in_rank(outcome, forecast)
+    residual = outcome - forecast
     change = forecast[1:] != forecast[:-1]
     if change.all():
         return mean_lagged_dot(residual, n_neighbors)
@@ -72,12 +97,10 @@ class TieBlocks(NamedTuple):
 
 def tie_blocks(outcome, forecast):
     """Gather rows by equal forecasts: the same for any order of the rows."""
-    order = np.argsort(forecast)
-    forecast = np.take(forecast, order).astype(np.float64, copy=False)
-    outcome = np.take(outcome, order).astype(np.int64, copy=False)
+    outcome, forecast = in_rank(outcome, forecast)
     start = np.concatenate(([0], np.flatnonzero(forecast[1:] != forecast[:-1]) + 1))
     size = np.diff(start, append=forecast.size)
-    return TieBlocks(forecast[start], size, np.add.reduceat(outcome, start))
+    return TieBlocks(forecast[start], size, np.add.reduceat(outcome, start, dtype=np.int64))
 
 
 def block_products(events, size, forecast):
