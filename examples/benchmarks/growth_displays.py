@@ -6,7 +6,7 @@
 
 Every call draws and renders a figure. With bands, ours take 300 resamples and relplot
 200. Only scikit-learn is needed; relplot and netcal, which needs PyTorch, are compared
-where they are installed. Takes two minutes, with --full ten.
+where they are installed. Takes a minute, with --full five.
 """
 
 import importlib.util

@@ -7,7 +7,7 @@
 Whatever is installed of relplot, uncertainty-calibration, netcal and probmetrics is
 compared; the last two need PyTorch. scikit-learn has the curve of binned frequencies
 but no error, and netcal's MMCE is a value without a test, so that they do less. Takes a
-minute, with --full a quarter of an hour.
+minute, with --full four.
 """
 
 import contextlib

@@ -7,7 +7,7 @@
 Fitting, and repairing probabilities with what was fitted to 1,000 rows. Only
 scikit-learn is needed; whatever is installed of betacal, venn-abers,
 uncertainty-calibration, netcal and probmetrics is compared. Takes a minute or two, with
---full half an hour.
+--full five.
 """
 
 import contextlib
