@@ -1,6 +1,9 @@
 """The measurements and the docs that show them know of each other."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,20 @@ def test_docs_show_each_result(result):
 def test_each_picture_is_shown(image):
     readme = (root / "README.md").read_text(encoding="utf-8")
     assert f"images/{image.name}" in docs + readme
+
+
+def test_readme_shows_what_the_quickstart_prints(tmp_path):
+    script = root / "examples" / "quickstart.py"
+    result = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0
+    assert not result.stderr
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    table = readme.split("```text\n")[1].split("```")[0]
+    assert table in result.stdout
+    assert (tmp_path / "reliability.png").exists()
