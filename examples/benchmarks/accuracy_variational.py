@@ -383,6 +383,7 @@ def orders(measured):
         height_ratios=[len(BINARY_ROWS), len(MULTICLASS_ROWS)],
     )
     markers = {"l1": "o", "l2": "s", "brier": "^"}
+    colors = {"l1": "tab:blue", "l2": "tab:green", "brier": "tab:orange"}
     for row, binary in zip(axes, (True, False), strict=True):
         kept = measured[binary]
         names = [
@@ -399,7 +400,9 @@ def orders(measured):
                     at.append(len(names) - i + shift)
                     found.append(ordering(kept, run, reading, divergence, counted))
             rho, error, pairs, _ = np.transpose(found)
-            style = dict(marker=markers[divergence], ms=5, ls="none")
+            style = dict(
+                marker=markers[divergence], color=colors[divergence], ms=5, ls="none"
+            )
             row[0].errorbar(
                 rho, at, xerr=error, label=TITLES[divergence], lw=1, **style
             )

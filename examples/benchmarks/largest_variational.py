@@ -146,6 +146,7 @@ def draw(measured):
 
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     markers = {"l1": "o", "l2": "s", "brier": "^"}
+    colors = {"l1": "tab:blue", "l2": "tab:green", "brier": "tab:orange"}
     for ax, (binary, (values, _, tables)) in zip(axes, measured.items(), strict=True):
         names = measured_names(binary)
         at = np.arange(len(names), 0, -1)
@@ -156,6 +157,7 @@ def draw(measured):
                 at + shift,
                 xerr=error,
                 marker=markers[divergence],
+                color=colors[divergence],
                 ms=5,
                 lw=1,
                 ls="none",
@@ -167,7 +169,7 @@ def draw(measured):
         ax.set_xlabel("Average rank of the estimate, 1 is the largest")
         ax.grid(axis="y", color="0.92")
         ax.set_axisbelow(True)
-    axes[0].legend(title="Calibration error", fontsize="small")
+    axes[1].legend(title="Calibration error", fontsize="small")
     return fig
 
 

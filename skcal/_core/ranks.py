@@ -100,7 +100,8 @@ def tie_blocks(outcome, forecast):
     outcome, forecast = in_rank(outcome, forecast)
     start = np.concatenate(([0], np.flatnonzero(forecast[1:] != forecast[:-1]) + 1))
     size = np.diff(start, append=forecast.size)
-    return TieBlocks(forecast[start], size, np.add.reduceat(outcome, start, dtype=np.int64))
+    events = np.add.reduceat(outcome, start, dtype=np.int64)
+    return TieBlocks(forecast[start], size, events)
 
 
 def block_products(events, size, forecast):
