@@ -53,10 +53,15 @@ def speed_lines():
     yield speed_line(
         "smooth_ece", p.size, "np.sort", lambda: smooth_ece(y, p), lambda: np.sort(p)
     )
-    y, p = sample(1_000_000)
-    yield speed_line(
-        "rank_ece", p.size, "np.argsort", lambda: rank_ece(y, p), lambda: np.argsort(p)
-    )
+    for n in (1_000_000, 10_000_000):
+        y, p = sample(n)
+        yield speed_line(
+            "rank_ece",
+            n,
+            "np.argsort",
+            lambda: rank_ece(y, p),  # noqa: B023
+            lambda: np.argsort(p),  # noqa: B023
+        )
     for n in (1_000, 1_000_000):
         y, p = sample(n)
         yield speed_line(
@@ -66,6 +71,13 @@ def speed_lines():
             lambda: binned_ece(y, p),  # noqa: B023
             lambda: calibration_curve(y, p, n_bins=15),  # noqa: B023
         )
+    yield speed_line(
+        "  equal mass",
+        n,
+        "calibration_curve (sklearn)",
+        lambda: binned_ece(y, p, strategy="quantile"),
+        lambda: calibration_curve(y, p, n_bins=15, strategy="quantile"),
+    )
     if importlib.util.find_spec("netcal"):
         from netcal.metrics import ECE
 
@@ -186,8 +198,8 @@ def accuracy_lines():
 
 
 def off(value, truth):
-    relative = 100 * (value / truth - 1)
-    return "0.0 %" if abs(relative) < 0.05 else f"{relative:+.1f} %"
+    relative = value / truth - 1
+    return f"{relative:.0e}" if abs(relative) < 5e-4 else f"{100 * relative:+.1f} %"
 
 
 def report():
