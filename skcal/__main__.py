@@ -97,9 +97,9 @@ def _report(options):
         )
     if options.plot is not None and options.plot.is_dir():
         raise _Complaint(f"{options.plot} is a directory; --plot needs a file name")
-    y_true, y_proba = y_true.to_numpy(), proba.to_numpy()
-    if y_proba.shape[1] == 1:
-        y_proba = y_proba[:, 0]
+    y_true = y_true.to_numpy()
+    # As a frame where its columns have names, which may be those of the classes.
+    y_proba = proba if proba.shape[1] > 1 else proba.to_numpy()[:, 0]
     report = calibration_report(
         y_true,
         y_proba,
