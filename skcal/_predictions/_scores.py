@@ -76,7 +76,7 @@ def _check_row_sums(proba, name):
                 f"The rows of {name} must sum to one: row "
                 f"{row} sums to {1.0 + total[bad[0]]:.6g}. Divide each row by its sum, "
                 "apply softmax if these are logits, or pass one column if the classes "
-                "are not exclusive."
+                f"are not exclusive. Its shape is {proba.shape}, one row a sample."
             )
 
 

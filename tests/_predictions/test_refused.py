@@ -97,6 +97,7 @@ REFUSED = {
         {},
         ["sum to one", "row 4 sums to 1.5"],
     ),
+    "columns-as-rows": (Y3, P3.T, {}, ["sum to one", r"shape is \(3, 60\)", "one row"]),
     "columns-in-another-order": (
         YES,
         pd.DataFrame(TWO_COLUMNS, columns=["yes", "no"]),
