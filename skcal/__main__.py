@@ -90,16 +90,17 @@ def _report(options):
         )
         if column is not None
     }
+    _check_missing(options, y_true, optional.get("groups"))
     if options.json and "all" in map(str, optional.get("groups", [])):
         raise _Complaint(
             "--json calls the block of all rows 'all', as one of the groups is called: "
             "rename the group"
         )
-    if options.plot is not None and options.plot.is_dir():
-        raise _Complaint(f"{options.plot} is a directory; --plot needs a file name")
-    y_true, y_proba = y_true.to_numpy(), proba.to_numpy()
-    if y_proba.shape[1] == 1:
-        y_proba = y_proba[:, 0]
+    if options.plot is not None:
+        _check_picture(options.plot)
+    y_true = y_true.to_numpy()
+    # As a frame where its columns have names, which may be those of the classes.
+    y_proba = proba if proba.shape[1] > 1 else proba.to_numpy()[:, 0]
     report = calibration_report(
         y_true,
         y_proba,
@@ -114,6 +115,41 @@ def _report(options):
         print(json.dumps(_without_nan(report), indent=2))
     else:
         print(report, end="")
+
+
+def _check_picture(path):
+    """Complain before the report is made, which takes its time."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    if path.is_dir():
+        raise _Complaint(f"{path} is a directory; --plot needs a file name")
+    if not path.parent.is_dir():
+        raise _Complaint(f"there is no directory {path.parent} for --plot {path}")
+    known = sorted(FigureCanvasAgg.get_supported_filetypes())
+    ending = path.suffix[1:].lower()
+    if ending and ending not in known:
+        raise _Complaint(
+            f"--plot cannot write .{ending} files; the ending must be one of "
+            f"{', '.join(known)}"
+        )
+
+
+def _check_missing(options, y_true, groups):
+    """Complain of missing labels and groups, with the words that count as such."""
+    import pandas as pd
+
+    for option, column, values in (
+        ("--target", options.target, y_true),
+        ("--groups", options.groups, groups),
+    ):
+        missing = [] if values is None else pd.isna(values).tolist()
+        if any(missing):
+            raise _Complaint(
+                f"{option} {column}: {sum(missing)} of {len(missing)} values are "
+                f"missing, the first at row {missing.index(True)}. Empty cells are, "
+                "and in CSV files the words NA, N/A, None, null and nan: drop these "
+                "rows, or rename what is a name"
+            )
 
 
 def _read(path):
@@ -145,9 +181,12 @@ def _read(path):
 def _columns(table, names, path):
     missing = [name for name in names if name not in table.columns]
     if missing:
+        advice = ""
+        if len(table.columns) == 1 and ({";", "\t"} & set(str(table.columns[0]))):
+            advice = ". Its columns are not separated by commas: convert it first"
         raise _Complaint(
             f"{path} has no column {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(map(repr, table.columns))}"
+            f"{', '.join(map(repr, table.columns))}{advice}"
         )
     return table[names]
 

@@ -211,6 +211,29 @@ def check_estimators_out_of_range(recalibrator, n_classes):
         recalibrator.fit(100 * proba, y)
 
 
+def check_swapped_arguments(recalibrator, n_classes):
+    """The order of the measures, labels first, is the wrong one here."""
+    proba, y = proba_and_labels(n_classes)
+    with pytest.raises(ValueError, match=r"^proba must hold.*\(proba, y\)"):
+        recalibrator.fit(np.asarray(y).astype(str), proba)
+    codes = np.arange(len(proba)) % 2
+    with pytest.raises(ValueError, match=r"^y must hold class.*\(proba, y\)"):
+        recalibrator.fit(codes, proba[:, 1])
+
+
+def check_logits_for_probabilities(recalibrator, n_classes):
+    proba, y = proba_and_labels(n_classes)
+    with pytest.raises(ValueError, match=r'^proba must lie in.*input="logits"'):
+        recalibrator.fit(np.log(np.clip(proba, 1e-9, 1.0)), y)
+
+
+def check_column_order(recalibrator, n_classes):
+    proba, y = proba_and_labels(n_classes)
+    names = [str(label) for label in np.unique(y)][::-1]
+    with pytest.raises(ValueError, match=r"columns of proba.*sorted order.*Reorder"):
+        recalibrator.fit(pd.DataFrame(proba, columns=names), y)
+
+
 def check_complex_data(recalibrator, n_classes):
     proba, y = proba_and_labels(n_classes)
     with pytest.raises(ValueError, match="real numbers"):

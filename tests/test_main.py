@@ -110,7 +110,24 @@ def test_picture_of_groups(folder):
         (
             ["--target", "y", "--proba", "p", "--plot", "nowhere/diagram.png"],
             "predictions.csv",
-            "nowhere",
+            "there is no directory nowhere for --plot",
+        ),
+        (
+            ["--target", "y", "--proba", "p", "--plot", "diagram.jpgg"],
+            "predictions.csv",
+            "cannot write .jpgg files; the ending must be one of",
+        ),
+        (
+            ["--target", "y", "--proba", "p", "--groups", "country"],
+            "namibia.csv",
+            "--groups country: 1 of 2 values are missing, the first at row 1.*NA",
+        ),
+        (["--target", "a", "--proba", "p"], "namibia.csv", "--target a: 1 of 2.*row 0"),
+        (["--target", "y", "--proba", "p"], "semicolons.csv", "not separated by comm"),
+        (
+            ["--target", "word", "--proba", "yes", "no"],
+            "swapped.csv",
+            "in the sorted order of the labels",
         ),
         (
             ["--target", "y", "--proba", "p", "--plot", "."],
@@ -127,6 +144,9 @@ def test_picture_of_groups(folder):
 def test_mistakes_give_one_line(folder, capsys, options, file, message, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "words.txt").write_text("y p\n")
+    (folder / "namibia.csv").write_text("y,p,country,a\n1,0.5,ZA,\n0,0.5,NA,1\n")
+    (folder / "semicolons.csv").write_text("y;p\n1;0.5\n0;0.5\n")
+    (folder / "swapped.csv").write_text("word,no,yes\nno,0.6,0.4\nyes,0.3,0.7\n")
     (folder / "empty.csv").write_text("")
     (folder / "broken.parquet").write_text("not one")
     (folder / "holes.csv").write_text("y,p\n0,0.3\n1,\n")

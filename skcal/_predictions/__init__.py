@@ -5,6 +5,7 @@ input error is worded here.
 """
 
 from skcal._predictions._check_predictions import check_predictions
+from skcal._predictions._encoding import check_column_order
 from skcal._predictions._forms import (
     MULTICLASS_REDUCTIONS,
     BinaryProblem,
@@ -23,6 +24,7 @@ __all__ = [
     "MULTICLASS_REDUCTIONS",
     "BinaryProblem",
     "Predictions",
+    "check_column_order",
     "check_fraction",
     "check_groups",
     "check_labels",

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-ORDER = "The order of arguments is (y_true, y_proba)."
+_ORDERS = {
+    ("y_true", "y_proba"): "The order of arguments is (y_true, y_proba).",
+    ("proba", "y"): "The order of arguments is (proba, y).",
+}
+
+
+def order_of(name):
+    """The order of arguments, where `name` may have been swapped with another."""
+    return next((text for pair, text in _ORDERS.items() if name in pair), "")
 
 
 def place(mask):
@@ -18,9 +26,10 @@ def as_real_array(values, name):
     if array.dtype.kind == "O":
         array = _numbers_from_objects(values, array, name)
     if array.dtype.kind not in "fiub":
-        order = f" {ORDER}" if name == "y_proba" else ""
+        such = f", such as {array.flat[0]!s}" if array.size else ""
         raise ValueError(
-            f"{name} must hold real numbers. Got dtype {array.dtype} instead.{order}"
+            f"{name} must hold real numbers. Got dtype {array.dtype} instead{such}. "
+            f"{order_of(name)}".rstrip()
         )
     return array
 
@@ -32,7 +41,8 @@ def to_numpy(values, name):
         raise ValueError(
             f"{name} must be dense. Got {type(values).__name__}; call .toarray()."
         )
-    if np.ma.is_masked(values):
+    # pandas' arrays have a mask as well; their NA is found and placed later.
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array with {int(np.ma.getmaskarray(values).sum())} "
             "masked values. Drop these rows first, or pass its data to use them."
@@ -51,8 +61,12 @@ def _numbers_from_objects(values, array, name):
     """Object arrays: nullable pandas dtypes, or numbers boxed one by one."""
     kinds = {kind.__name__ for kind in set(map(type, array.ravel().tolist()))}
     if kinds & {"str", "bytes", "complex"}:
+        odd = (str, bytes, complex)
+        is_odd = np.reshape([isinstance(v, odd) for v in array.ravel()], array.shape)
         raise ValueError(
-            f"{name} must hold real numbers. Got values of type {sorted(kinds)}."
+            f"{name} must hold real numbers. Got values of type {sorted(kinds)}, the "
+            f"first that is no real number being {array[is_odd][0]!r} at "
+            f"{place(is_odd)}. {order_of(name)}".rstrip()
         )
     try:
         if hasattr(values, "to_numpy") and hasattr(values, "isna"):

@@ -1,6 +1,7 @@
 """Labels, probabilities and weights together: one checked form of them."""
 
 from skcal._predictions._encoding import (
+    check_column_order,
     check_known_labels,
     encode_binary,
     encode_multiclass,
@@ -65,8 +66,10 @@ def check_predictions(
         labels = check_known_labels(labels, proba)
     if proba.ndim == 2 and proba.shape[1] > 2:
         codes, classes = encode_multiclass(y, proba.shape[1], labels)
+        check_column_order(y_proba, classes)
         return Predictions(proba, codes, weight, classes)
     codes, classes, pos_label, column = encode_binary(y, proba, pos_label, labels)
     if proba.ndim == 2:
+        check_column_order(y_proba, classes)
         proba = proba[:, column]
     return Predictions(proba, codes, weight, classes, pos_label)

@@ -28,6 +28,20 @@ def check_known_labels(labels, proba):
     return ordered
 
 
+def check_column_order(y_proba, classes, name="y_proba"):
+    """Refuse a data frame whose columns are called as the classes in another order."""
+    columns = getattr(y_proba, "columns", None)
+    if columns is None:
+        return
+    names, labels = (list(map(str, values)) for values in (columns, classes.tolist()))
+    if names != labels and sorted(names) == sorted(labels):
+        raise ValueError(
+            f"The columns of {name} are called {names}, and must be in the sorted "
+            f"order of the labels, {labels}. Reorder them, {name}[{labels}], or pass "
+            "an array if the names mean something else."
+        )
+
+
 def encode_binary(y, proba, pos_label, labels):
     """Outcome, classes, positive label and its column."""
     if np.ndim(pos_label) > 0:
@@ -153,7 +167,8 @@ def _comparable(y, labels):
 def _raise_unknown_labels(unknown, labels):
     raise ValueError(
         f"y_true contains labels that are not in labels={shown(labels)}: "
-        f"{shown(unique(unknown))}."
+        f"{shown(unique(unknown))}. If these are an estimator's classes_, its training "
+        "rows lacked a class, as those of a fold may that is not stratified."
     )
 
 

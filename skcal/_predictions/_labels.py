@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._predictions._arrays import ORDER, place, to_numpy
+from skcal._predictions._arrays import order_of, place, to_numpy
 
 _MOST_SHOWN = 8
 
@@ -28,10 +28,14 @@ def check_labels_array(y_true, name="y_true"):
         y = np.asarray(y_true, dtype=object)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
+    if y.ndim == 0:
+        raise ValueError(
+            f"{name} must be array-like. Got {type(y_true).__name__} instead."
+        )
     if y.ndim != 1:
         advice = ""
-        if name == "y_true":
-            advice = f" For one-hot rows pass y_true.argmax(axis=1). {ORDER}"
+        if order_of(name):
+            advice = f" For one-hot rows pass {name}.argmax(axis=1). {order_of(name)}"
         raise ValueError(
             f"{name} must be one-dimensional. Got shape {y.shape} instead.{advice}"
         )
@@ -91,9 +95,9 @@ def _is_missing(value):
     return isinstance(value, (float, np.floating)) and value != value
 
 
-def check_labels(y_true):
+def check_labels(y_true, name="y_true"):
     """Distinct labels in sorted order."""
-    return unique(check_labels_array(y_true))
+    return unique(check_labels_array(y_true, name), name)
 
 
 def unique(y, name="y_true"):
@@ -121,7 +125,7 @@ def unique(y, name="y_true"):
         if (found != np.floor(found)).any():
             raise ValueError(
                 f"{name} must hold class labels, and continuous values were found, "
-                f"such as {found[found != np.floor(found)][0]:.6g}. {ORDER}"
+                f"such as {found[found != np.floor(found)][0]:.6g}. {order_of(name)}"
             )
     return found
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._predictions._arrays import ORDER, as_real_array, place
+from skcal._predictions._arrays import as_real_array, order_of, place
 
 # Probabilities may leave [0, 1] by rounding, as float32 softmax outputs do.
 _ROUNDING = 1e-6
@@ -41,7 +41,7 @@ def check_scores(y_proba, *, logits=False, name="y_proba"):
             _raise_out_of_range(scores, name, rounding)
         scores = np.clip(scores, 0, 1)
     if scores.ndim == 2:
-        _check_row_sums(scores)
+        _check_row_sums(scores, name)
     return scores
 
 
@@ -58,7 +58,7 @@ def check_values(name, function, at):
     return np.asarray(values, dtype=np.float64)
 
 
-def _check_row_sums(proba):
+def _check_row_sums(proba, name):
     tolerance = 1e-2 if proba.dtype == np.float16 else _ROW_SUM_TOLERANCE
     for start in range(0, proba.shape[0], _CHUNK):
         piece = proba[start : start + _CHUNK]
@@ -73,10 +73,10 @@ def _check_row_sums(proba):
             bad = np.flatnonzero(np.abs(total) > tolerance)
             row = start + int(bad[0])
             raise ValueError(
-                "The rows of y_proba must sum to one: row "
+                f"The rows of {name} must sum to one: row "
                 f"{row} sums to {1.0 + total[bad[0]]:.6g}. Divide each row by its sum, "
                 "apply softmax if these are logits, or pass one column if the classes "
-                "are not exclusive."
+                f"are not exclusive. Its shape is {proba.shape}, one row a sample."
             )
 
 
@@ -108,8 +108,10 @@ def _raise_out_of_range(values, name, rounding):
     advice = "Pass probabilities, not scores: apply expit or softmax to logits"
     if low >= 0 and 20 < high <= 100:
         advice = "If these are percentages, divide by 100"
-    elif (values == np.floor(values)).all():
-        advice = ORDER.rstrip(".")
+    elif (values == np.floor(values)).all() and order_of(name):
+        advice = order_of(name).rstrip(".")
+    elif name == "proba":
+        advice += ', or give input="logits" to the recalibrator'
     raise ValueError(
         f"{name} must lie in [0, 1] and contains values {bound}: {first:.9g} at "
         f"{where}; {int(outside.sum())} of {values.size} values are outside, the range "

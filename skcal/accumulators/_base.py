@@ -98,9 +98,14 @@ class Accumulator:
             )
         mine, theirs = self._configuration(), other._configuration()
         if mine != theirs:
+            differ = [name for name in mine if mine[name] != theirs[name]]
+            got, into = (
+                ", ".join(f"{name}={options[name]!r}" for name in differ)
+                for options in (theirs, mine)
+            )
             raise ValueError(
-                f"Can only merge accumulators of one configuration. Got {theirs} into "
-                f"{mine}."
+                f"Can only merge accumulators of one configuration. Got {got} into "
+                f"{into}. Construct all of them with the same arguments."
             )
         if other._n_columns is None:
             return self
@@ -156,10 +161,13 @@ class Accumulator:
         return merged
 
     def _configuration(self):
-        labels = (
-            None if self.labels is None else tuple(np.asarray(self.labels).tolist())
-        )
-        return (self.pos_label, labels, self.multiclass)
+        """Arguments by name, those that another must share to be merged."""
+        labels = None if self.labels is None else np.asarray(self.labels).tolist()
+        return {
+            "pos_label": self.pos_label,
+            "labels": labels,
+            "multiclass": self.multiclass,
+        }
 
     def __repr__(self):
         return f"{type(self).__name__}(n_samples={self.n_samples_})"

@@ -105,7 +105,8 @@ class BinnedECEAccumulator(Accumulator):
         return calibration_error(sums.sums, self.norm, self.debias)
 
     def _configuration(self):
-        return (self.n_bins, self.norm, self.debias, *super()._configuration())
+        own = {"n_bins": self.n_bins, "norm": self.norm, "debias": self.debias}
+        return {**own, **super()._configuration()}
 
 
 def check_norm(norm, debias):

@@ -201,7 +201,12 @@ class SmoothECEAccumulator(Accumulator):
         return value
 
     def _configuration(self):
-        return (self.scale, self.bandwidth, self.n_cells, *super()._configuration())
+        own = {
+            "scale": self.scale,
+            "bandwidth": self.bandwidth,
+            "n_cells": self.n_cells,
+        }
+        return {**own, **super()._configuration()}
 
 
 def scale_range(scale, bandwidth=None):

@@ -109,3 +109,13 @@ def label_outer_only(axes):
         if k + n_columns < len(axes):
             ax.set_xlabel("")
             ax.tick_params(labelbottom=False)
+
+
+def settle_layout(figure):
+    """Lay out panels of equal aspect, which takes constrained layout several passes.
+
+    After one, as the first file that is saved has it, titles are cut off and axis
+    labels are under the figure's legend.
+    """
+    for _ in range(3):
+        figure.get_layout_engine().execute(figure)

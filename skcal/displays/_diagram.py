@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal.displays._axes import arrange, label_outer_only, panels, set_ticks
+from skcal.displays._axes import (
+    arrange,
+    label_outer_only,
+    panels,
+    set_ticks,
+    settle_layout,
+)
 from skcal.displays._curves import curves_of_display, mean_density
 from skcal.displays._legend import place_legend, place_panel_legends
 from skcal.displays._parts import (
@@ -233,6 +239,7 @@ class Diagram:
         place_panel_legends(axes, own_figure)
         if own_figure:
             label_outer_only(axes)
+            settle_layout(axes[0].figure)
         return self._attributes(drawn, axes, axes[0].figure, references[0])
 
 

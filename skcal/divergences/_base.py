@@ -163,7 +163,7 @@ class Divergence:
             (value < -scale, value, "not be negative"),
             (
                 excess < -scale * (1.0 + np.abs(gradient).max(axis=1)),
-                excess,
+                -excess,
                 "lie above its tangents: the tangent at the probability, less 0, at "
                 "the forecast must not be positive, or value and gradient do not fit "
                 "or the divergence is not convex",
@@ -173,7 +173,7 @@ class Divergence:
                 row = int(np.flatnonzero(wrong)[0])
                 raise ValueError(
                     f"{self!r} must {what}. At forecast {forecast[row]} and "
-                    f"probability {proba[row]} it gave {abs(found[row]):.3g}."
+                    f"probability {proba[row]} it gave {found[row]:.3g}."
                 )
         if finite_differences:
             self._check_slopes(forecast, proba, gradient)

@@ -17,6 +17,9 @@ def check_divergence(divergence):
     """The divergence that a name or an object stands for."""
     if isinstance(divergence, Divergence):
         return divergence
+    if isinstance(divergence, type) and issubclass(divergence, Divergence):
+        name = divergence.__name__
+        raise ValueError(f"{name} is a class. Pass an instance of it: {name}().")
     if not isinstance(divergence, str) or divergence not in _BY_NAME:
         raise ValueError(
             f"divergence must be one of {list(_BY_NAME)} or a Divergence object. Got "

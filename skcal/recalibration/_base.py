@@ -9,7 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skcal._predictions import check_labels, check_predictions, check_scores
+from skcal._predictions import (
+    check_column_order,
+    check_labels,
+    check_predictions,
+    check_scores,
+)
 from skcal._sklearn import StrOptions, _fit_context
 
 INPUTS = ("proba", "logits")
@@ -77,8 +82,8 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         scores = self._check_columns(proba, reset=True)
         labels = self.labels
+        found = check_labels(y, "y")
         if labels is None:
-            found = check_labels(y)
             # Both classes are there: the second in sorted order is the positive one.
             labels = found if found.shape[0] == 2 and scores.ndim == 1 else None
             if found.shape[0] == 1 and found[0] not in (-1, 0, 1):
@@ -93,6 +98,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             labels=labels,
             logits=self.input == "logits",
         )
+        check_column_order(proba, predictions.classes, name="proba")
         self.classes_ = predictions.classes
         proba = predictions.proba
         codes = np.asarray(predictions.codes, dtype=np.intp)
@@ -197,8 +203,8 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         found = 2 if checked.ndim == 1 else checked.shape[1]
         if found != n_classes:
             raise ValueError(
-                f"{type(self).__name__} was fitted on {n_classes} classes and got "
-                f"scores of {found}."
+                f"{type(self).__name__} was fitted on {n_classes} classes, "
+                f"{self.classes_.tolist()}, and proba has columns for {found}."
             )
         repaired = self._apply_scores(self._scores(checked))
         return repaired.astype(checked.dtype, copy=False)
@@ -211,7 +217,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         else:
             validate_data(self, proba, reset=reset, skip_check_array=True)
         logits = self.input == "logits"
-        scores = check_scores(proba, logits=logits)
+        scores = check_scores(proba, logits=logits, name="proba")
         if scores.dtype != np.float32:
             scores = scores.astype(np.float64, copy=False)
         if scores.ndim == 2 and scores.shape[1] == 2:

@@ -305,3 +305,12 @@ def test_arguments_are_not_modified(measure, y, proba, parameters, weight):
 def test_result_is_a_python_float(measure):
     assert type(measure(Y, P.astype(np.float32))) is float
     assert type(measure(Y3, P3, multiclass="classwise")) is float
+
+
+def test_column_names_that_are_not_the_labels_mean_nothing(measure):
+    """Only the labels in another order are a mistake."""
+    y = np.array(["a", "b", "c"] * 4)
+    proba = np.random.default_rng(0).dirichlet([1, 1, 1], 12)
+    expected = measure(y, proba)
+    for names in (["a", "b", "c"], ["p_c", "p_b", "p_a"], ["c", "b", "z"], [2, 1, 0]):
+        assert measure(y, pd.DataFrame(proba, columns=names)) == expected

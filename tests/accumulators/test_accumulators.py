@@ -447,25 +447,28 @@ def test_merge_of_other_configurations(new, mine, theirs):
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs"),
+    ("what", "mine", "theirs"),
     [
-        (SmoothECEAccumulator(), SmoothECEAccumulator(scale="logit")),
-        (SmoothECEAccumulator(), SmoothECEAccumulator(bandwidth=0.1)),
-        (SmoothECEAccumulator(), SmoothECEAccumulator(n_cells=1024)),
-        (BinnedECEAccumulator(), BinnedECEAccumulator(n_bins=10)),
-        (BinnedECEAccumulator(), BinnedECEAccumulator(norm="max")),
+        ("scale", SmoothECEAccumulator(), SmoothECEAccumulator(scale="logit")),
+        ("bandwidth", SmoothECEAccumulator(), SmoothECEAccumulator(bandwidth=0.1)),
+        ("n_cells", SmoothECEAccumulator(), SmoothECEAccumulator(n_cells=1024)),
+        ("n_bins", BinnedECEAccumulator(), BinnedECEAccumulator(n_bins=10)),
+        ("norm", BinnedECEAccumulator(), BinnedECEAccumulator(norm="max")),
         (
+            "debias",
             BinnedECEAccumulator(norm="l2"),
             BinnedECEAccumulator(norm="l2", debias=True),
         ),
     ],
     ids=["scale", "bandwidth", "n_cells", "n_bins", "norm", "debias"],
 )
-def test_merge_of_other_parameters(mine, theirs):
+def test_merge_of_other_parameters(what, mine, theirs):
     for accumulator in (mine, theirs):
         accumulator.update([0, 1], [0.25, 0.75])
     before = mine.compute()
-    with pytest.raises(ValueError, match="configuration"):
+    with pytest.raises(
+        ValueError, match=f"configuration.*{what}=.* into {what}=.*same"
+    ):
         mine.merge(theirs)
     assert mine.compute() == before
 

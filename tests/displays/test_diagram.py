@@ -392,3 +392,18 @@ def test_results_that_are_not_of_these_rows():
         ReliabilityDisplay.from_cv_results(lacking, X, Y)
     with pytest.raises(ValueError, match=r"200.*199"):
         ReliabilityDisplay.from_cv_results(CV_RESULTS, X[1:], Y[1:])
+
+
+def test_panels_are_whole_in_the_first_file(tmp_path):
+    """Titles were cut off, and labels under the legend, until drawn a second time."""
+    rng = np.random.default_rng(0)
+    y_proba = rng.dirichlet(np.ones(3), 60)
+    display = ReliabilityDisplay.from_predictions(
+        rng.integers(3, size=60), y_proba, labels=[0, 1, 2], multiclass="classwise"
+    )
+    figure = display.figure_
+    figure.savefig(tmp_path / "panels.png", dpi=figure.dpi)
+    legend = figure.legends[0].get_window_extent()
+    for ax in display.ax_:
+        assert ax.title.get_window_extent().y1 <= figure.bbox.y1
+        assert ax.xaxis.label.get_window_extent().y0 >= legend.y1

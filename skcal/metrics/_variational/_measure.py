@@ -373,7 +373,8 @@ class VariationalECE(BaseEstimator):
         names = [divergence.name for divergence in divergences]
         if not names or len(set(names)) < len(names):
             raise ValueError(
-                f"divergence must be one or more, with different names. Got {given!r}."
+                f"divergence must be one or more, with different names. Got {given!r}. "
+                "Two of one class need a `name` each, the key of their results."
             )
         return divergences
 

@@ -130,8 +130,13 @@ def test_one_row_and_two():
 def test_several_divergences_need_names_of_their_own():
     f, y = binary(28, 40)
     for divergences in ([], ["l1", "l1"], ["l1", Lp(1)]):
-        with pytest.raises(ValueError, match="with different names"):
+        with pytest.raises(ValueError, match=r"with different names.*`name`"):
             VariationalECE(divergence=divergences).evaluate(y, f)
+
+
+def test_a_divergence_is_an_object():
+    with pytest.raises(ValueError, match=r"Lp is a class.* instance of it: Lp\(\)"):
+        variational_ece([0, 1], [0.3, 0.6], divergence=Lp)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.1, np.nan])
