@@ -6,6 +6,8 @@ import math
 import sys
 from pathlib import Path
 
+import skcal
+
 _BAD_INPUT = 2
 
 
@@ -35,6 +37,9 @@ class _Complaint(Exception):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="skcal", description="How calibrated are these predictions?"
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {skcal.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     report = commands.add_parser(

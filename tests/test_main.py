@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import skcal
 from skcal import calibration_report
 from skcal.__main__ import main
 from skcal.metrics._variational import _held_out
@@ -157,6 +158,13 @@ def test_mistakes_give_one_line(folder, capsys, options, file, message, monkeypa
     assert err.startswith("skcal: error: ")
     assert err.count("\n") == 1
     assert re.search(message, err), err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"skcal {skcal.__version__}\n"
 
 
 def test_as_a_module(folder):

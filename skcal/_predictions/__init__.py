@@ -10,6 +10,7 @@ from skcal._predictions._forms import (
     MULTICLASS_REDUCTIONS,
     BinaryProblem,
     Predictions,
+    check_reduction,
 )
 from skcal._predictions._labels import (
     check_groups,
@@ -32,6 +33,7 @@ __all__ = [
     "check_option",
     "check_positive",
     "check_predictions",
+    "check_reduction",
     "check_scores",
     "check_values",
     "check_weight",

@@ -10,6 +10,16 @@ from skcal._predictions._options import check_option
 MULTICLASS_REDUCTIONS = ("confidence", "classwise")
 
 
+def check_reduction(multiclass):
+    """Refuse what is no way from more classes to two."""
+    if isinstance(multiclass, str) and multiclass == "canonical":
+        raise ValueError(
+            "multiclass='canonical' measures whole vectors, which variational_ece and "
+            f"VariationalECE do. Here it must be one of {list(MULTICLASS_REDUCTIONS)}."
+        )
+    check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
+
+
 class BinaryProblem(NamedTuple):
     """Outcomes against forecasts of one event.
 
@@ -82,7 +92,7 @@ class Predictions:
 
         Two-class predictions are one problem whatever `multiclass` says.
         """
-        check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
+        check_reduction(multiclass)
         if self.is_binary:
             return [BinaryProblem(self.codes, self.proba, self.sample_weight)]
         if multiclass == "confidence":

@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from skcal._predictions import MULTICLASS_REDUCTIONS, check_option, check_predictions
+from skcal._predictions import check_predictions, check_reduction
 
 
 class Accumulator:
@@ -15,7 +15,7 @@ class Accumulator:
     """
 
     def __init__(self, *, pos_label, labels, multiclass):
-        check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
+        check_reduction(multiclass)
         self.pos_label = pos_label
         # A copy, as the list may change while the stream runs.
         self.labels = copy(labels)

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._predictions import (
-    MULTICLASS_REDUCTIONS,
     BinaryProblem,
     check_fraction,
     check_groups,
     check_option,
     check_positive,
     check_predictions,
+    check_reduction,
 )
 from skcal._sklearn import _safe_indexing
 from skcal.displays._cv_results import check_cv_results, held_out_proba
@@ -222,7 +222,7 @@ def attributes_of_predictions(
     recipe, y_true, y_prob, sample_weight, pos_label, labels, multiclass, groups
 ):
     """Arguments of the display of one curve, or of one for each group or class."""
-    check_option("multiclass", multiclass, MULTICLASS_REDUCTIONS)
+    check_reduction(multiclass)
     predictions = check_predictions(
         y_true,
         y_prob,

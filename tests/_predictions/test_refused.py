@@ -352,6 +352,12 @@ REFUSED = {
         {"multiclass": "top"},
         ["multiclass", "confidence", "classwise", "'top'"],
     ),
+    "canonical": (
+        Y3,
+        P3,
+        {"multiclass": "canonical"},
+        ["multiclass", "confidence", "classwise", "variational_ece"],
+    ),
 }
 
 
