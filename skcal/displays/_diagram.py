@@ -69,7 +69,8 @@ class Diagram:
         several = self.display.several
         if several == "classes" and (ax is None or np.ndim(ax) > 0):
             return self._on_panels(ax)
-        if ax is None:
+        own_figure = ax is None
+        if own_figure:
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots()
@@ -80,7 +81,7 @@ class Diagram:
         else:
             drawn = self._together(ax)
         arrange(ax, *self._axis_labels())
-        place_legend(ax)
+        place_legend(ax, own_figure)
         set_ticks(ax)
         curve, strip = self.curves[0], drawn[0]["density_"]
         if len(drawn) == 1 and strip and curve.bin_edges is not None:

@@ -18,13 +18,18 @@ from skcal.displays._parts import DIAGONAL
 
 # Sizes of a legend that are tried before there is made room for it.
 _LEGEND_SCALES = (1.0, 0.9, 0.8, 0.7, 0.6)
+# A legend whose headroom would leave less of the diagram's size is put beside it.
+_LEAST_KEPT = 0.6
 _BORDER_PAD, _BORDER_AXES_PAD = 0.3, 0.5
 _SPACING = {"labelspacing": 0.3, "handlelength": 1.6, "handletextpad": 0.6}
 _BRACKETS = re.compile(r"^(.+) \((.+)\)$")
 
 
-def place_legend(ax):
-    """A legend in a corner where nothing is, or else in headroom made for it."""
+def place_legend(ax, own_figure=False):
+    """A legend in a corner where nothing is, or else in headroom made for it.
+
+    Where that would leave little of the diagram, it is beside it in a figure of ours.
+    """
     handles, labels = ax.get_legend_handles_labels()
     if not labels:
         return None
@@ -50,15 +55,24 @@ def place_legend(ax):
                 return _legend(
                     ax, handles, texts, size, loc="lower right", bbox_to_anchor=anchor
                 )
-    texts, size, n_columns, headroom = _headroom(ax, wordings, full_size)
+    fit, kept, _, choice = _headroom(ax, wordings, full_size)
+    if own_figure and (fit < 1.0 or kept < _LEAST_KEPT):
+        return _beside(ax, handles, *wordings[0], full_size)
+    texts, size, n_columns, headroom = choice
     ax.set_ylim(bottom, 1.0 + headroom)
     return _legend(ax, handles, texts, size, ncols=n_columns)
 
 
 def _headroom(ax, wordings, full_size):
-    """Wording, size and columns of a legend above the unit square, and its height.
+    """A legend above the unit square that leaves most of it, in the largest letters.
 
-    One that fits and leaves the square most of its size, with the largest letters.
+    Returns
+    -------
+    fit, kept, scale : float
+        The share of the legend that fits in the axes' width, what the square keeps of
+        its size (at most 3/4), and the scale of the letters.
+    choice : tuple
+        Wording, size and number of columns of the legend, and its height.
     """
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     before = unit_in_inches(ax)[1]
@@ -78,7 +92,20 @@ def _headroom(ax, wordings, full_size):
                 fit = min(unit * (right - left) / width, 1.0)
                 choice = (texts, size, n_columns, height / unit)
                 found.append((fit, min(unit / before, 0.75), scale, choice))
-    return max(found, key=lambda entry: entry[:3])[3]
+    return max(found, key=lambda entry: entry[:3])
+
+
+def _beside(ax, handles, texts, extents, size):
+    """A legend on the right of the axes, and a figure that is wider by as much."""
+    figure = ax.figure
+    before = figure.get_figwidth()
+    after = before + _legend_size(extents, size)[0] / 72.0
+    figure.set_figwidth(after)
+    if figure.get_layout_engine() is None:
+        place = figure.subplotpars
+        share = before / after
+        figure.subplots_adjust(left=place.left * share, right=place.right * share)
+    return _legend(ax, handles, texts, size, bbox_to_anchor=(1.0, 1.0))
 
 
 def _legend(ax, handles, labels, size, **place):

@@ -84,6 +84,25 @@ def test_legends_hide_no_data(size, n_models):
     assert display.line_.get_label() in ax.get_legend_handles_labels()[1]
 
 
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_legend_of_many_groups_is_beside_the_diagram(layout):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(10, size=Y.size)
+    with plt.rc_context({"figure.constrained_layout.use": layout is not None}):
+        few = ReliabilityDisplay.from_predictions(Y, P)
+        many = ReliabilityDisplay.from_predictions(Y, P, groups=groups)
+    for display in (few, many):
+        display.figure_.canvas.draw()
+    legend, diagram = (
+        artist.get_window_extent() for artist in (many.ax_.get_legend(), many.ax_)
+    )
+    assert diagram.x1 <= legend.x0
+    assert legend.x1 <= many.figure_.bbox.x1
+    sides = [d.ax_.transData.transform([(0, 0), (1, 1)]) for d in (few, many)]
+    widths = [side[1, 0] - side[0, 0] for side in sides]
+    assert widths[1] > 0.6 * widths[0]
+
+
 def test_number_of_artists_does_not_grow_with_the_rows():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=100_000)
