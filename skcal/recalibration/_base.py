@@ -16,6 +16,8 @@ INPUTS = ("proba", "logits")
 # Largest logit, or distance of a logit from its row's highest, that is told from larger
 # ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
+# Rows repaired at a time: so few that what is computed of them stays in the cache.
+_BLOCK_ROWS = 1 << 15
 
 
 class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -200,8 +202,11 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} was fitted on {n_classes} classes and got "
                 f"scores of {found}."
             )
-        repaired = self._apply_scores(self._scores(checked))
-        return repaired.astype(checked.dtype, copy=False)
+        repaired = np.empty((checked.shape[0], n_classes), dtype=checked.dtype)
+        for first in range(0, checked.shape[0], _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            repaired[rows] = self._apply_scores(self._scores(checked[rows]))
+        return repaired
 
     def _check_columns(self, proba, reset):
         """Checked scores, float32 or float64, one column for two classes."""
@@ -327,10 +332,14 @@ def _bounded(logits):
         return logits
     if logits.ndim == 1:
         return np.clip(logits, -_LARGEST_LOGIT, _LARGEST_LOGIT)
-    # A constant added to a row changes nothing, however large.
+    # A constant added to a row changes nothing, however large. Rows within the bounds
+    # stay as they are, so that no row depends on the others.
+    beyond = np.abs(logits).max(axis=1) > _LARGEST_LOGIT
     with np.errstate(over="ignore"):
-        behind = logits - logits.max(axis=1, keepdims=True)
-    return np.maximum(behind, -_LARGEST_LOGIT)
+        behind = logits[beyond] - logits[beyond].max(axis=1, keepdims=True)
+    bounded = logits.copy()
+    bounded[beyond] = np.maximum(behind, -_LARGEST_LOGIT)
+    return bounded
 
 
 def log_odds(proba, least=None):
