@@ -17,7 +17,7 @@ INPUTS = ("proba", "logits")
 # ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
 # Rows repaired at a time: so few that what is computed of them stays in the cache.
-_BLOCK_ROWS = 1 << 15
+_BLOCK_ROWS = 1 << 14
 
 
 class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):

@@ -11,7 +11,7 @@ from tests.recalibration.test_common import recalibrators
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("recalibrator", recalibrators(), ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize("recalibrator", recalibrators(), ids=str)
 def test_rows_in_blocks_are_the_rows(recalibrator, n_classes, dtype, monkeypatch):
     logits, y = draw(n_classes)
     proba = softmax(logits, axis=1).astype(dtype)
@@ -30,7 +30,7 @@ def test_an_error_names_the_row_of_the_whole(monkeypatch):
     proba = softmax(logits, axis=1)
     recalibrator = recalibrators()[0].fit(proba, y)
     proba[37] = 0.5
-    with pytest.raises(ValueError, match="row 37 sums to 1.5"):
+    with pytest.raises(ValueError, match="row 37 sums"):
         recalibrator.predict_proba(proba)
 
 
