@@ -9,11 +9,10 @@ _OUTSIDE = 50
 
 
 def n_edges_up_to(edges, values):
-    """Number of edges at or below each value, three to five times as fast
-    as a binary search.
+    """Number of edges at or below each value.
 
-    A table of the numbers at cells of equal width answers for most values at once. It
-    is ``np.searchsorted(edges, values, side="right")``.
+    It is ``np.searchsorted(edges, values, side="right")`` in a third or fourth of the
+    time: a table of the numbers at cells of equal width answers for most values.
 
     Parameters
     ----------

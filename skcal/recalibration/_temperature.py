@@ -402,15 +402,18 @@ def _mixture_loss(parts, share):
     Its minimum over all non-negative weights has weights that sum to one, as the log
     loss of `t` times the weights is the loss minus log(t).
     """
+    blocks = [(parts[:, rows], share[rows]) for rows in row_blocks(share.shape[0])]
 
     def evaluate(weights):
-        mixed = np.einsum("p,pi->i", weights, parts)
+        loss, gradient, hessian = weights.sum(), np.ones(3), np.zeros((3, 3))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = parts * (1.0 / mixed)
-            loss = weights.sum() - dot(share, np.log(mixed))
-            shared = ratio * share
-            gradient = 1.0 - shared.sum(axis=1)
-            hessian = np.einsum("pi,qi->pq", shared, ratio)
+            for part, part_share in blocks:
+                mixed = np.einsum("p,pi->i", weights, part)
+                ratio = part / mixed
+                loss -= dot(part_share, np.log(mixed, out=mixed))
+                shared = ratio * part_share
+                gradient -= shared.sum(axis=1)
+                hessian += np.einsum("pi,qi->pq", shared, ratio)
         return float(loss), gradient, hessian
 
     return evaluate
