@@ -4,11 +4,12 @@ import warnings
 from importlib import import_module
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._core.logistic import softmax
 from skcal._predictions import check_labels, check_predictions, check_scores
 from skcal._sklearn import StrOptions, _fit_context
 
@@ -16,8 +17,9 @@ INPUTS = ("proba", "logits")
 # Largest logit, or distance of a logit from its row's highest, that is told from larger
 # ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
-# Rows repaired at a time: so few that what is computed of them stays in the cache.
-_BLOCK_ROWS = 1 << 14
+# Scores repaired at a time: so few that what is computed of them stays in the cache.
+_BLOCK_SCORES = 1 << 15
+_BLOCK_LEAST_ROWS = 1 << 10
 
 
 class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -110,7 +112,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             if self._least is not None:
                 softened = self._scores(proba)
                 self._fit_scores(softened, codes, weight)
-                before = softmax(scores, axis=1)
+                before = softmax(scores)
                 after = self._apply_scores(softened)
                 if _total_loss(after, codes, weight) <= _total_loss(
                     before, codes, weight
@@ -203,8 +205,9 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"scores of {found}."
             )
         repaired = np.empty((checked.shape[0], n_classes), dtype=checked.dtype)
-        for first in range(0, checked.shape[0], _BLOCK_ROWS):
-            rows = slice(first, first + _BLOCK_ROWS)
+        n_rows = max(_BLOCK_SCORES // n_classes, _BLOCK_LEAST_ROWS)
+        for first in range(0, checked.shape[0], n_rows):
+            rows = slice(first, first + n_rows)
             repaired[rows] = self._apply_scores(self._scores(checked[rows]))
         return repaired
 

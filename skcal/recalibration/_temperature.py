@@ -5,9 +5,8 @@ from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 
-from skcal._core.logistic import two_sided
+from skcal._core.logistic import softmax
 from skcal._sklearn import Interval, StrOptions
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._newton import (
@@ -126,14 +125,7 @@ class TemperatureScaling(BaseRecalibrator):
         self.temperature_ = float(1.0 / inverse) if inverse > 0.0 else np.inf
 
     def _apply_scores(self, scores):
-        return _softmax(scores, self.temperature_)
-
-
-def _softmax(scores, temperature=1.0):
-    """Probabilities of logits over a temperature."""
-    if scores.shape[1] == 2:
-        return two_sided((scores[:, 1] - scores[:, 0]) / temperature)
-    return softmax(scores / temperature, axis=1)
+        return softmax(scores / self.temperature_)
 
 
 def smoothing_share(label_smoothing, n_classes, total):
@@ -376,9 +368,9 @@ class EnsembleTemperatureScaling(BaseRecalibrator):
 
     def _apply_scores(self, scores):
         sharp, given, uniform = self.weights_
-        proba = _softmax(scores, self.temperature_)
+        proba = softmax(scores / self.temperature_)
         proba *= sharp
-        proba += given * _softmax(scores)
+        proba += given * softmax(scores)
         proba += uniform / scores.shape[1]
         return proba
 

@@ -17,7 +17,8 @@ def test_rows_in_blocks_are_the_rows(recalibrator, n_classes, dtype, monkeypatch
     proba = softmax(logits, axis=1).astype(dtype)
     recalibrator.set_params(labels=None).fit(proba, y)
     whole = recalibrator.predict_proba(proba)
-    monkeypatch.setattr(_base, "_BLOCK_ROWS", 133)
+    monkeypatch.setattr(_base, "_BLOCK_SCORES", 1)
+    monkeypatch.setattr(_base, "_BLOCK_LEAST_ROWS", 133)
     blocks = recalibrator.predict_proba(proba)
     assert blocks.dtype == dtype
     # Products of matrices may sum in another order.
@@ -25,7 +26,8 @@ def test_rows_in_blocks_are_the_rows(recalibrator, n_classes, dtype, monkeypatch
 
 
 def test_an_error_names_the_row_of_the_whole(monkeypatch):
-    monkeypatch.setattr(_base, "_BLOCK_ROWS", 10)
+    monkeypatch.setattr(_base, "_BLOCK_SCORES", 1)
+    monkeypatch.setattr(_base, "_BLOCK_LEAST_ROWS", 10)
     logits, y = draw(3)
     proba = softmax(logits, axis=1)
     recalibrator = recalibrators()[0].fit(proba, y)
