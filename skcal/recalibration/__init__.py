@@ -5,6 +5,7 @@ from skcal.recalibration._boosted import BoostedTemperatureScaling
 from skcal.recalibration._classifier import RecalibratedClassifierCV
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import HistogramBinning
+from skcal.recalibration._identity import IdentityCalibration
 from skcal.recalibration._isotonic import IsotonicCalibration
 from skcal.recalibration._kernel import KernelCalibration
 from skcal.recalibration._matrix import MatrixScaling, VectorScaling
@@ -25,6 +26,7 @@ __all__ = [
     "DirichletCalibration",
     "EnsembleTemperatureScaling",
     "HistogramBinning",
+    "IdentityCalibration",
     "IsotonicCalibration",
     "KernelCalibration",
     "MatrixScaling",

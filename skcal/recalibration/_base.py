@@ -4,11 +4,12 @@ import warnings
 from importlib import import_module
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._core.logistic import softmax
 from skcal._predictions import (
     check_column_order,
     check_labels,
@@ -21,6 +22,9 @@ INPUTS = ("proba", "logits")
 # Largest logit, or distance of a logit from its row's highest, that is told from larger
 # ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
+# Scores repaired at a time: so few that what is computed of them stays in the cache.
+_BLOCK_SCORES = 1 << 15
+_BLOCK_LEAST_ROWS = 1 << 10
 
 
 class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -114,7 +118,7 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             if self._least is not None:
                 softened = self._scores(proba)
                 self._fit_scores(softened, codes, weight)
-                before = softmax(scores, axis=1)
+                before = softmax(scores)
                 after = self._apply_scores(softened)
                 if _total_loss(after, codes, weight) <= _total_loss(
                     before, codes, weight
@@ -206,8 +210,15 @@ class BaseRecalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} was fitted on {n_classes} classes, "
                 f"{self.classes_.tolist()}, and proba has columns for {found}."
             )
-        repaired = self._apply_scores(self._scores(checked))
-        return repaired.astype(checked.dtype, copy=False)
+        repaired = np.empty((checked.shape[0], n_classes), dtype=checked.dtype)
+        n_rows = max(_BLOCK_SCORES // n_classes, _BLOCK_LEAST_ROWS)
+        for first in range(0, checked.shape[0], n_rows):
+            rows = slice(first, first + n_rows)
+            repaired[rows] = self._repaired_rows(checked[rows])
+        return repaired
+
+    def _repaired_rows(self, checked):
+        return self._apply_scores(self._scores(checked))
 
     def _check_columns(self, proba, reset):
         """Checked scores, float32 or float64, one column for two classes."""
@@ -333,10 +344,14 @@ def _bounded(logits):
         return logits
     if logits.ndim == 1:
         return np.clip(logits, -_LARGEST_LOGIT, _LARGEST_LOGIT)
-    # A constant added to a row changes nothing, however large.
+    # A constant added to a row changes nothing, however large. Rows within the bounds
+    # stay as they are, so that no row depends on the others.
+    beyond = np.abs(logits).max(axis=1) > _LARGEST_LOGIT
     with np.errstate(over="ignore"):
-        behind = logits - logits.max(axis=1, keepdims=True)
-    return np.maximum(behind, -_LARGEST_LOGIT)
+        behind = logits[beyond] - logits[beyond].max(axis=1, keepdims=True)
+    bounded = logits.copy()
+    bounded[beyond] = np.maximum(behind, -_LARGEST_LOGIT)
+    return bounded
 
 
 def log_odds(proba, least=None):

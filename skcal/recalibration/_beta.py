@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import logit
 
+from skcal._core.logistic import sigmoid, softplus_of_distance
 from skcal._sklearn import StrOptions
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
 from skcal.recalibration._newton import (
@@ -147,12 +148,15 @@ class BetaCalibration(OneVsRestRecalibrator):
         return BetaMap(float(a), float(b), float(c))
 
     def _apply_event(self, learned, log_odds):
-        # log(p) and log(1 - p), which are large at one end each.
-        return expit(
-            learned.a * log_expit(log_odds)
-            - learned.b * log_expit(-log_odds)
-            + learned.c
-        )
+        # log(p) and -log(1 - p), which are large at one end each, share what rounds the
+        # corner between them.
+        repaired = learned.a * np.minimum(log_odds, 0.0)
+        repaired += learned.b * np.maximum(log_odds, 0.0)
+        corner = softplus_of_distance(log_odds)
+        corner *= learned.b - learned.a
+        repaired += corner
+        repaired += learned.c
+        return sigmoid(repaired)
 
 
 def _design(log_odds):

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._core.binning import quantile_bins
+from skcal._core.edges import n_edges_up_to
+from skcal._core.logistic import sigmoid
 from skcal._core.pooling import pool_ties
 from skcal._sklearn import Interval, StrOptions
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
@@ -125,27 +127,29 @@ class HistogramBinning(OneVsRestRecalibrator):
     def _fit_event(self, log_odds, event, weight):
         if event.min() == event.max():
             return None
-        scores, mass, events = pool_ties(log_odds, event, weight)
         if self.strategy == "uniform":
+            scores, mass, events = log_odds, weight, weight * event
             edges = _uniform_edges(self.n_bins)
         else:
+            scores, mass, events = pool_ties(log_odds, event, weight)
             edges = _quantile_edges(scores, mass, self.n_bins)
-        index = np.searchsorted(edges, scores, side="right")
+        index = n_edges_up_to(edges, scores)
         n_bins = edges.size + 1
         total = np.bincount(index, mass, n_bins)
-        events = np.bincount(index, events, n_bins)
+        shrunk = np.bincount(index, events, n_bins)
+        if self.pseudo_count > 0:
+            sums = np.bincount(index, mass * sigmoid(scores), n_bins)
+            shrunk += self.pseudo_count * sums / np.where(total > 0, total, 1.0)
         used = total > 0
         proba = np.full(n_bins, np.nan)
-        mean = np.bincount(index, mass * expit(scores), n_bins)[used] / total[used]
-        shrunk = events[used] + self.pseudo_count * mean
-        proba[used] = shrunk / (total[used] + self.pseudo_count)
+        proba[used] = shrunk[used] / (total[used] + self.pseudo_count)
         return Histogram(edges, proba)
 
     def _apply_event(self, learned, log_odds):
-        index = np.searchsorted(learned.edges, log_odds, side="right")
-        proba = learned.proba[index]
-        empty = np.isnan(proba)
-        proba[empty] = expit(log_odds[empty])
+        proba = learned.proba[n_edges_up_to(learned.edges, log_odds)]
+        if np.isnan(learned.proba).any():
+            empty = np.isnan(proba)
+            proba[empty] = expit(log_odds[empty])
         return proba
 
 

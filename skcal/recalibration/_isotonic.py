@@ -4,9 +4,10 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 from sklearn.isotonic import isotonic_regression
 
+from skcal._core.edges import n_edges_up_to
 from skcal._core.pooling import pool_ties
 from skcal._sklearn import Interval
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
@@ -209,12 +210,27 @@ def _interpolate(log_odds, knots):
     if at.size == 1:
         return np.full(log_odds.shape, proba[0])
     z = np.clip(log_odds, at[0], at[-1])
-    right = np.searchsorted(at, z, side="right")
+    right = n_edges_up_to(at, z)
     np.minimum(right, at.size - 1, out=right)
+    value = proba[right]
+    rises = np.append(False, np.diff(proba) > 0)
+    if not rises.any():
+        return value
+    between = slice(None)
+    if not rises[1:].all():
+        # Most rows of a staircase are on a step.
+        between = np.flatnonzero(rises[right])
+        right, z = right[between], z[between]
+    # (p - p_left) / (p_right - p_left) without the cancellation near 0 and 1, from
+    # p = exp(min(z, 0)) / (1 + exp(-|z|)); what depends on the knots alone comes first.
+    ends = 1.0 + np.exp(-np.abs(at[1:]))
+    ends /= np.expm1(at[:-1] - at[1:])
     left = right - 1
-    # (p - p_left) / (p_right - p_left) without the cancellation near 0 and 1.
     share = np.expm1(at[left] - z)
-    share /= np.expm1(at[left] - at[right])
-    share *= np.exp(log_expit(z) - log_expit(at[right]))
-    low, high = proba[left], proba[right]
-    return np.minimum(low + share * (high - low), high)
+    share *= ends[left]
+    share *= np.exp(np.minimum(z, 0.0) - np.minimum(at, 0.0)[right])
+    share /= 1.0 + np.exp(-np.abs(z))
+    share *= np.diff(proba)[left]
+    share += proba[left]
+    value[between] = np.minimum(share, proba[right])
+    return value

@@ -3,8 +3,8 @@
 from numbers import Real
 
 import numpy as np
-from scipy.special import log_softmax, softmax
 
+from skcal._core.logistic import log_softmax, softmax
 from skcal._sklearn import Interval
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._newton import (
@@ -55,17 +55,17 @@ class LinearRecalibrator(BaseRecalibrator):
     def _apply_scores(self, scores):
         seen = self._seen
         if seen.shape[0] == scores.shape[1]:
-            return softmax(self._features(scores) @ self.coef_.T + self.intercept_, 1)
-        proba = softmax(scores, axis=1)
+            return softmax(self._features(scores) @ self.coef_.T + self.intercept_)
+        proba = softmax(scores)
         if seen.shape[0] > 1:
             part = self._features(scores[:, seen]) @ self.coef_[np.ix_(seen, seen)].T
-            part = softmax(part + self.intercept_[seen], axis=1)
+            part = softmax(part + self.intercept_[seen])
             proba[:, seen] = part * proba[:, seen].sum(axis=1, keepdims=True)
         return proba
 
     def _features(self, scores):
         """Logarithms of the probabilities, whatever was added to a row's logits."""
-        return log_softmax(scores, axis=1)
+        return log_softmax(scores)
 
     def _fit_seen(self, scores, codes, weight):
         inverse = inverse_temperature(scores, codes, weight)

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
+from skcal._core.logistic import sigmoid
 from skcal._sklearn import StrOptions
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
 from skcal.recalibration._newton import (
@@ -148,7 +149,7 @@ class PlattScaling(OneVsRestRecalibrator):
         )
 
     def _apply_event(self, learned, log_odds):
-        return expit(learned.slope * log_odds + learned.intercept)
+        return sigmoid(learned.slope * log_odds + learned.intercept)
 
 
 def fit_line(log_odds, target, weight, name, hard=True, allow_reversed=False):

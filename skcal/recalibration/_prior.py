@@ -1,8 +1,9 @@
 """Correction of the class prior."""
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
+from skcal._core.logistic import softmax
 from skcal._sklearn import StrOptions
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._newton import newton, restricted, vector_loss
@@ -183,10 +184,10 @@ class PriorCorrection(BaseRecalibrator):
                 self.train_prior_[corrected]
             )
         if corrected.all():
-            return softmax(scores + ratio, axis=1)
-        proba = softmax(scores, axis=1)
+            return softmax(scores + ratio)
+        proba = softmax(scores)
         rest = logsumexp(scores[:, corrected], axis=1, keepdims=True)
         rest -= logsumexp(scores, axis=1, keepdims=True)
-        proba[:, corrected] = softmax(scores[:, corrected] + ratio, axis=1)
+        proba[:, corrected] = softmax(scores[:, corrected] + ratio)
         proba[:, corrected] *= np.exp(rest)
         return proba

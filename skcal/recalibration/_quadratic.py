@@ -4,8 +4,9 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
+from skcal._core.logistic import sigmoid
 from skcal._sklearn import Interval
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
 from skcal.recalibration._newton import (
@@ -160,11 +161,11 @@ class QuadraticScaling(OneVsRestRecalibrator):
 
     def _apply_event(self, learned, log_odds):
         inside = np.clip(log_odds, learned.low, learned.high)
-        bend = np.where(inside < 0.0, -learned.below, learned.above)
-        bend *= inside
+        bend = learned.above * np.maximum(inside, 0.0)
+        bend -= learned.below * np.minimum(inside, 0.0)
         slope = learned.slope + 2.0 * bend
         bend += learned.slope
-        return expit(learned.intercept + bend * inside + slope * (log_odds - inside))
+        return sigmoid(learned.intercept + bend * inside + slope * (log_odds - inside))
 
 
 def _design(scaled):

@@ -3,8 +3,9 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
+from skcal._core.logistic import sigmoid
 from skcal._core.pooling import pool_ties
 from skcal._sklearn import Interval, StrOptions
 from skcal.recalibration._base import BaseRecalibrator, OneVsRestRecalibrator
@@ -187,7 +188,7 @@ class SplineCalibration(OneVsRestRecalibrator):
         return problem.curve(penalty, parameters)
 
     def _apply_event(self, learned, log_odds):
-        return expit(evaluate(learned, log_odds))
+        return sigmoid(evaluate(learned, log_odds))
 
 
 def _constant(scores, mass, events):

@@ -5,8 +5,8 @@ from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 
+from skcal._core.logistic import softmax
 from skcal._sklearn import Interval, StrOptions
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._newton import (
@@ -125,7 +125,7 @@ class TemperatureScaling(BaseRecalibrator):
         self.temperature_ = float(1.0 / inverse) if inverse > 0.0 else np.inf
 
     def _apply_scores(self, scores):
-        return softmax(scores / self.temperature_, axis=1)
+        return softmax(scores / self.temperature_)
 
 
 def smoothing_share(label_smoothing, n_classes, total):
@@ -368,8 +368,9 @@ class EnsembleTemperatureScaling(BaseRecalibrator):
 
     def _apply_scores(self, scores):
         sharp, given, uniform = self.weights_
-        proba = sharp * softmax(scores / self.temperature_, axis=1)
-        proba += given * softmax(scores, axis=1)
+        proba = softmax(scores / self.temperature_)
+        proba *= sharp
+        proba += given * softmax(scores)
         proba += uniform / scores.shape[1]
         return proba
 
@@ -393,15 +394,18 @@ def _mixture_loss(parts, share):
     Its minimum over all non-negative weights has weights that sum to one, as the log
     loss of `t` times the weights is the loss minus log(t).
     """
+    blocks = [(parts[:, rows], share[rows]) for rows in row_blocks(share.shape[0])]
 
     def evaluate(weights):
-        mixed = np.einsum("p,pi->i", weights, parts)
+        loss, gradient, hessian = weights.sum(), np.ones(3), np.zeros((3, 3))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = parts * (1.0 / mixed)
-            loss = weights.sum() - dot(share, np.log(mixed))
-            shared = ratio * share
-            gradient = 1.0 - shared.sum(axis=1)
-            hessian = np.einsum("pi,qi->pq", shared, ratio)
+            for part, part_share in blocks:
+                mixed = np.einsum("p,pi->i", weights, part)
+                ratio = part / mixed
+                loss -= dot(part_share, np.log(mixed, out=mixed))
+                shared = ratio * part_share
+                gradient -= shared.sum(axis=1)
+                hessian += np.einsum("pi,qi->pq", shared, ratio)
         return float(loss), gradient, hessian
 
     return evaluate

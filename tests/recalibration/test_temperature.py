@@ -13,6 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from skcal.recalibration._temperature import (
     EnsembleTemperatureScaling,
     TemperatureScaling,
+    _mixture_loss,
 )
 from tests.recalibration.fits import (
     draw,
@@ -266,3 +267,17 @@ def test_binary_columns_agree():
         one = kind().fit(proba, y).transform(proba)
         two = kind().fit(np.column_stack([1 - proba, proba]), y).transform(proba)
         assert_allclose(one, two, rtol=1e-9)
+
+
+def test_mixture_loss_in_blocks_is_the_sum():
+    rng = np.random.default_rng(0)
+    parts = rng.uniform(0.05, 1.0, size=(3, 20_000))
+    share = rng.uniform(size=20_000)
+    share /= share.sum()
+    weights = np.array([0.3, 0.5, 0.4])
+    loss, gradient, hessian = _mixture_loss(parts, share)(weights)
+    ratio = parts / (weights @ parts)
+    expected = weights.sum() - share @ np.log(weights @ parts)
+    assert loss == pytest.approx(expected, rel=1e-13)
+    np.testing.assert_allclose(gradient, 1.0 - ratio @ share, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(hessian, (ratio * share) @ ratio.T, rtol=1e-13)
