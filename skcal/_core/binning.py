@@ -2,10 +2,11 @@
 
 import numpy as np
 
-# Rows from which bins of equal mass are found without knowing each row's rank.
-_MANY_ROWS = 20_000
-# Cells of a table for each bin: few of them hold an edge.
-_CELLS_PER_BIN = 64
+from skcal._core.edges import n_edges_up_to
+
+# Rows, in all and for each bin, from which bins of equal mass are found without the rank
+# of each row.
+_MANY_ROWS, _ROWS_PER_BIN = 20_000, 64
 
 
 def uniform_bins(forecast, n_bins):
@@ -28,8 +29,8 @@ def quantile_bins(forecast, weight, n_bins):
     Equal forecasts share a bin, the one that holds the middle of their block, so the
     bins depend on the multiset of rows only and some may stay empty.
     """
-    if weight is None and forecast.size >= max(_MANY_ROWS, _CELLS_PER_BIN * n_bins):
-        return _by_edges(forecast, _quantile_edges(np.sort(forecast), n_bins))
+    if weight is None and forecast.size >= max(_MANY_ROWS, _ROWS_PER_BIN * n_bins):
+        return n_edges_up_to(_quantile_edges(np.sort(forecast), n_bins), forecast)
     values, inverse = np.unique(forecast, return_inverse=True)
     mass = np.bincount(inverse.ravel(), weights=weight, minlength=values.size)
     upper = np.cumsum(mass)
@@ -55,22 +56,6 @@ def _quantile_edges(ordered, n_bins):
     is_before = _bin_of(0.5 * (lower + upper), ordered.size, n_bins) < bins
     above = np.nextafter(edges, edges.dtype.type(np.inf))
     return np.where(is_before, above, edges)
-
-
-def _by_edges(forecast, edges):
-    """Number of edges at or below each forecast.
-
-    A table of the numbers at cells of [0, 1] answers for most rows at once.
-    """
-    n_cells = _CELLS_PER_BIN * (edges.size + 1)
-    # Rounded alike for rows and edges, so that it keeps their order.
-    cell = (forecast * n_cells).astype(np.int32)
-    edge_cell = (edges * n_cells).astype(np.int32)
-    count = np.bincount(edge_cell, minlength=n_cells + 2)
-    index = np.cumsum(count)[cell]
-    unsure = np.flatnonzero(count[cell])
-    index[unsure] = np.searchsorted(edges, forecast[unsure], side="right")
-    return index
 
 
 def bin_sums(index, outcome, forecast, weight, n_bins):

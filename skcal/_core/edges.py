@@ -17,7 +17,7 @@ def n_edges_up_to(edges, values):
     Parameters
     ----------
     edges : ndarray of shape (n_edges,)
-        Finite numbers, strictly increasing.
+        Finite numbers in ascending order.
     values : ndarray of shape (n_values,)
         Numbers that are not NaN.
     """
@@ -25,7 +25,7 @@ def n_edges_up_to(edges, values):
     skipped = edges.size // _OUTSIDE
     if edges.size < 2 or n_cells < 2 * edges.size:
         return np.searchsorted(edges, values, side="right")
-    low, high = edges[skipped], edges[-1 - skipped]
+    low, high = float(edges[skipped]), float(edges[-1 - skipped])
     # Also where the edges are so close or so far apart that this overflows.
     if not 1e-290 < high - low < 1e290:
         return np.searchsorted(edges, values, side="right")

@@ -43,7 +43,7 @@ def softmax(logits):
         return two_sided(logits[:, 1] - logits[:, 0])
     if n_classes > _MANY_CLASSES:
         return special.softmax(logits, axis=1)
-    proba = _behind(logits)
+    proba = behind_highest(logits)
     np.exp(proba, out=proba)
     proba /= proba.sum(axis=0)
     return proba.T
@@ -53,12 +53,12 @@ def log_softmax(logits):
     """Logarithms of probabilities of logits of shape (n_samples, n_classes)."""
     if logits.shape[1] > _MANY_CLASSES:
         return special.log_softmax(logits, axis=1)
-    behind = _behind(logits)
+    behind = behind_highest(logits)
     behind -= np.log(np.exp(behind).sum(axis=0))
     return behind.T
 
 
-def _behind(logits):
+def behind_highest(logits):
     """A copy with classes in rows, less the highest logit of each sample."""
     behind = np.array(logits.T, dtype=np.float64, order="C")
     behind -= behind.max(axis=0)

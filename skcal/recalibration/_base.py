@@ -4,12 +4,12 @@ import warnings
 from importlib import import_module
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skcal._core.logistic import softmax
+from skcal._core.logistic import behind_highest, softmax
 from skcal._predictions import (
     check_column_order,
     check_labels,
@@ -22,6 +22,8 @@ INPUTS = ("proba", "logits")
 # Largest logit, or distance of a logit from its row's highest, that is told from larger
 # ones: products of several do not overflow.
 _LARGEST_LOGIT = 1e15
+# Sums of exponentials below this may lack some that underflowed.
+_LEAST_SUM = 1e-290
 # Scores repaired at a time: so few that what is computed of them stays in the cache.
 _BLOCK_SCORES = 1 << 15
 _BLOCK_LEAST_ROWS = 1 << 10
@@ -324,18 +326,27 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         if n_classes == 2:
             yield 1, scores[:, 1] - scores[:, 0]
             return
+        behind = behind_highest(scores)
+        relative = np.exp(behind)
         # Sums over the classes before and after each, so that no digits are lost by
         # subtraction where one class has almost all the probability.
-        before = np.logaddexp.accumulate(scores, axis=1)
-        after = np.logaddexp.accumulate(scores[:, ::-1], axis=1)[:, ::-1]
+        before = np.cumsum(relative, axis=0)
+        after = np.cumsum(relative[::-1], axis=0)[::-1]
         for k in range(n_classes):
             if k == 0:
-                others = after[:, 1]
+                others = after[1]
             elif k == n_classes - 1:
-                others = before[:, -2]
+                others = before[-2]
             else:
-                others = np.logaddexp(before[:, k - 1], after[:, k + 1])
-            yield k, scores[:, k] - others
+                others = before[k - 1] + after[k + 1]
+            lost = others < _LEAST_SUM
+            if not lost.any():
+                yield k, behind[k] - np.log(others)
+                continue
+            log_odds = behind[k] - np.log(np.where(lost, 1.0, others))
+            rest = np.delete(scores[lost], k, axis=1)
+            log_odds[lost] = scores[lost, k] - logsumexp(rest, axis=1)
+            yield k, log_odds
 
 
 def _bounded(logits):

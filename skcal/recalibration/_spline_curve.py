@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import BSpline, CubicHermiteSpline
 
+from skcal._core.edges import n_edges_up_to
+
 
 class SplineCurve(NamedTuple):
     """A natural cubic spline from log odds to repaired log odds.
@@ -36,10 +38,17 @@ def evaluate(curve, log_odds):
     if knots.size == 1:
         return np.full(log_odds.shape, values[0])
     inside = np.clip(log_odds, knots[0], knots[-1])
-    found = CubicHermiteSpline(knots, values, slopes)(inside)
-    return found + (log_odds - inside) * np.where(
-        log_odds > inside, slopes[-1], slopes[0]
-    )
+    left = np.minimum(n_edges_up_to(knots, inside), knots.size - 1) - 1
+    coefficients = CubicHermiteSpline(knots, values, slopes).c
+    distance = inside - knots[left]
+    found = coefficients[0][left]
+    for coefficient in coefficients[1:]:
+        found *= distance
+        found += coefficient[left]
+    beyond = log_odds - inside
+    found += slopes[-1] * np.maximum(beyond, 0.0)
+    found += slopes[0] * np.minimum(beyond, 0.0)
+    return found
 
 
 def _slope_knots(knots, degree):

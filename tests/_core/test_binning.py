@@ -35,7 +35,7 @@ def test_equal_forecasts_share_a_bin_and_weights_are_repetitions():
 @pytest.mark.parametrize("kind", ["distinct", "tenths", "three values", "float32"])
 def test_many_rows_get_the_bins_of_few(kind, monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(module, "_CELLS_PER_BIN", 1)
+    monkeypatch.setattr(module, "_ROWS_PER_BIN", 1)
     for _ in range(100):
         n_rows, n_bins = rng.integers(1, 200), rng.integers(1, 30)
         forecast = {

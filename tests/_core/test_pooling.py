@@ -18,6 +18,25 @@ def test_pool_ties_sums_weights_and_outcomes():
     assert_array_equal(events, [0.5, 0.0, 1.0])
 
 
+@pytest.mark.parametrize("scale", [1e-290, 1e-100, 1.0, 30.0, 1e15, 1e300])
+def test_pool_ties_of_rows_of_weight_one_is_the_same(scale):
+    rng = np.random.default_rng(0)
+    score = scale * rng.uniform(-1, 1, size=400)[rng.integers(400, size=2_000)]
+    score[:50], score[50:100] = 0.0, -0.0
+    score[100:200] = score[100:200].round(3)
+    outcome = rng.integers(2, size=score.size)
+    found = pool_ties(score, outcome, np.ones(score.size))
+    distinct, inverse = np.unique(score, return_inverse=True)
+    assert_array_equal(found[0], distinct)
+    assert_array_equal(found[1], np.bincount(inverse))
+    assert_array_equal(found[2], np.bincount(inverse, outcome))
+    # Weights that differ take the other way.
+    weighted = pool_ties(score, outcome, np.where(score == distinct[0], 2.0, 1.0))
+    assert_array_equal(weighted[0], distinct)
+    assert_array_equal(weighted[1][1:], found[1][1:])
+    assert_array_equal(weighted[2][1:], found[2][1:])
+
+
 def moments(position, weight):
     return [np.sum(weight * position**k) for k in range(4)]
 

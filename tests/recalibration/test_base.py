@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from skcal.recalibration import _base
 from tests.recalibration.fits import draw
@@ -41,3 +41,14 @@ def test_huge_logits_leave_other_rows_alone():
     bounded = _base._bounded(logits)
     np.testing.assert_array_equal(bounded[0], logits[0])
     np.testing.assert_array_equal(bounded[1], [0.0, -1e15, -1e15])
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0, 400.0, 1e6])
+def test_log_odds_of_each_class_against_the_others(scale):
+    scores = scale * np.random.default_rng(0).normal(size=(300, 5))
+    found = list(_base.OneVsRestRecalibrator._events(scores))
+    assert [k for k, _ in found] == [0, 1, 2, 3, 4]
+    for k, log_odds in found:
+        others = logsumexp(np.delete(scores, k, axis=1), axis=1)
+        expected = scores[:, k] - others
+        np.testing.assert_allclose(log_odds, expected, rtol=1e-15, atol=3e-15 * scale)

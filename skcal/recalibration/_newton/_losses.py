@@ -71,7 +71,9 @@ def _logistic_sums(parameters, design, target, share):
     # odds are
     rest = 1.0 / (1.0 + tail)
     tail *= rest
-    residual = np.where(log_odds >= 0.0, (1.0 - target) - tail, tail - target)
+    residual = 1.0 - np.signbit(log_odds)
+    residual -= target
+    residual -= np.copysign(tail, log_odds)
     residual *= share
     gradient = dot(design, residual)
     rest *= tail
