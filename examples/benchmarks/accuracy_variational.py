@@ -409,7 +409,7 @@ def orders(measured):
             row[1].plot(pairs, at, **style)
         row[0].set_yticks(np.arange(len(names), 0, -1), names)
         row[1].set_yticks(np.arange(len(names), 0, -1), [])
-        row[0].legend(title="Calibration error", loc="lower left", fontsize="small")
+        row[0].legend(title="Calibration error", loc="upper left", fontsize="small")
         kinds = "Two classes" if binary else "More classes"
         row[0].set_title(f"{kinds}: rank correlation with the truth", fontsize=10)
         row[1].set_title(f"{kinds}: pairs in the true order", fontsize=10)

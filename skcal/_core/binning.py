@@ -4,8 +4,8 @@ import numpy as np
 
 from skcal._core.edges import n_edges_up_to
 
-# Rows, in all and for each bin, from which bins of equal mass are found without the rank
-# of each row.
+# Rows, in all and for each bin, from which bins of equal mass need no rank of each
+# row.
 _MANY_ROWS, _ROWS_PER_BIN = 20_000, 64
 
 
