@@ -4,9 +4,8 @@ import argparse
 import json
 import math
 import sys
+from importlib import import_module
 from pathlib import Path
-
-import skcal
 
 _BAD_INPUT = 2
 
@@ -38,9 +37,8 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="skcal", description="How calibrated are these predictions?"
     )
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {skcal.__version__}"
-    )
+    version = import_module("skcal").__version__
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     commands = parser.add_subparsers(dest="command", required=True)
     report = commands.add_parser(
         "report",

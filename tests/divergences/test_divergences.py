@@ -224,7 +224,7 @@ def test_order_of_a_norm(p):
         Lp(p)
 
 
-@pytest.mark.parametrize("divergence", ["L1", "euclid", None, 1, L1, ["l1"]])
+@pytest.mark.parametrize("divergence", ["L1", "euclid", None, 1, ["l1"]])
 def test_unknown_divergence(divergence):
     with pytest.raises(ValueError, match=r"must be one of .*'l1'"):
         check_divergence(divergence)
