@@ -2,6 +2,11 @@
 
 import numpy as np
 
+from skcal._core.ranks import tie_blocks
+
+# Brings scores, which may be log odds of any size, to where `in_rank` takes them.
+_SCALE = 2.0**-60
+
 
 def pool_ties(score, outcome, weight):
     """Distinct scores in increasing order, with their sums of weights and outcomes.
@@ -15,7 +20,9 @@ def pool_ties(score, outcome, weight):
     if score.dtype == np.float64 and weight.min() == weight.max() == 1.0:
         is_event = outcome == 1
         if np.all(is_event | (outcome == 0)) and _leaves_room(score):
-            return _pool_by_bits(score, is_event)
+            blocks = tie_blocks(is_event, score * _SCALE)
+            distinct = blocks.forecast / _SCALE
+            return distinct, blocks.size.astype(float), blocks.events.astype(float)
     order = np.argsort(score)
     ordered, weight = score[order], weight[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] > ordered[:-1]))
@@ -25,33 +32,9 @@ def pool_ties(score, outcome, weight):
 
 
 def _leaves_room(score):
-    """Whether the bits of the scores times 2**-60 are theirs, and one to spare."""
+    """Whether the scaled scores are below 2, and lose no digits."""
     size = np.abs(score)
     return size.max() <= 1e15 and not np.any((size < 1e-280) & (size > 0.0))
-
-
-def _pool_by_bits(score, is_event):
-    """The same for rows of weight one, whose sums are counts.
-
-    The bits of a score and its row's outcome are one integer. To sort these takes a
-    fraction of the time that it takes to sort the rows' places and to gather the rows.
-    """
-    # All below 2, so that the highest bit of the exponent is free.
-    key = (score * 2.0**-60).view(np.int64)
-    negative = key >> 63
-    key <<= 1
-    key ^= negative
-    key -= negative
-    key |= is_event
-    key.sort()
-    events = (key & 1).astype(np.float64)
-    key >>= 1
-    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    mass = np.diff(starts, append=key.size).astype(np.float64)
-    events = np.add.reduceat(events, starts)
-    key = key[starts]
-    distinct = np.abs(key).view(np.float64) * 2.0**60
-    return np.copysign(distinct, key), mass, events
 
 
 def level_of(position, mass):
