@@ -2,10 +2,12 @@
 
 import importlib
 import pkgutil
+from functools import cache
 
 import skcal
 
 
+@cache
 def rooms():
     """Where the API pages document each public name."""
     return {
@@ -19,7 +21,7 @@ def rooms():
 def resolve(app, env, node, content):
     if node.get("refdomain") != "py":
         return None
-    name = node["reftarget"].removeprefix("skcal.").removeprefix("~")
+    name = node["reftarget"].removeprefix("skcal.")
     target = rooms().get(name)
     if target is None:
         return None

@@ -35,6 +35,11 @@ from skcal.metrics._variational import _estimation
 
 DIVERGENCES = {True: ("l1", "brier"), False: ("l1", "l2", "brier")}
 TITLES = {"l1": "L1", "l2": "L2", "brier": "squared"}
+STYLES = {
+    "l1": {"marker": "o", "color": "tab:blue"},
+    "l2": {"marker": "s", "color": "tab:green"},
+    "brier": {"marker": "^", "color": "tab:orange"},
+}
 LEAVE_ONE_OUT = "leave-one-out"
 PEER = "WS-CatBoost"
 

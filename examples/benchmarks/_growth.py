@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from _samples import ten_classes
 from _timing import processor_time, seconds, shown
-from scipy.special import softmax
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 EXPLANATION = """\
@@ -45,24 +45,6 @@ class Contender(NamedTuple):
     prepare: Callable
     outside: bool = False
     max_rows: int = 10**9
-
-
-# Data ---------------------------------------------------------------------------------
-
-
-def two_classes(n, seed=0):
-    """Moderately overconfident forecasts spread over [0, 1], and outcomes."""
-    rng = np.random.default_rng(seed)
-    forecast = rng.beta(0.7, 0.7, size=n)
-    outcome = (rng.uniform(size=n) < 0.1 + 0.8 * forecast).astype(np.int64)
-    return outcome, forecast
-
-
-def ten_classes(n, seed=0):
-    rng = np.random.default_rng(seed)
-    z = 1.5 * rng.normal(size=(n, 10))
-    below = softmax(z / 1.5, axis=1).cumsum(axis=1)[:, :-1]
-    return (rng.uniform(size=(n, 1)) > below).sum(axis=1), softmax(z, axis=1)
 
 
 FAILURES = (ArithmeticError, AssertionError, MemoryError, TypeError, ValueError)

@@ -11,8 +11,9 @@ their standard errors. This is the paper's size already, and takes half a minute
 
 import numpy as np
 from _output import publish
+from _ratios import binned, draw_ratios
 
-from skcal import binned_ece, make_forecasts, rank_ece
+from skcal import make_forecasts, rank_ece
 
 SIZES = (100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 TABULATED = (100, 500, 1_000, 10_000)
@@ -31,10 +32,6 @@ CURVES = {
 }
 
 
-def binned(n_bins, **options):
-    return lambda y, p: binned_ece(y, p, n_bins=n_bins, norm="l2", **options)
-
-
 MEASURES = {
     "rankECE": rank_ece,
     "rankECE, 5 neighbours": lambda y, p: rank_ece(y, p, n_neighbors=5),
@@ -43,14 +40,6 @@ MEASURES = {
     "n^(1/2) bins": binned("sqrt"),
     "n / 20 bins": binned(lambda n: max(1, n // 20)),
     "n^(1/2) bins, debiased": binned("sqrt", debias=True),
-}
-# Label in the figure, colour, marker.
-SHOWN = {
-    "rankECE": ("rankECE", "tab:red", "o"),
-    "10 bins": ("10 bins", "tab:blue", "s"),
-    "n^(1/3) bins": (r"$n^{1/3}$ bins", "tab:green", "^"),
-    "n^(1/2) bins": (r"$\sqrt{n}$ bins", "tab:orange", "v"),
-    "n / 20 bins": (r"$n/20$ bins", "tab:purple", "D"),
 }
 
 
@@ -110,17 +99,9 @@ def draw(found):
     fig, axes = plt.subplots(
         3, 3, figsize=(10.5, 8.6), sharex=True, layout="constrained"
     )
-    names = list(MEASURES)
     for ax, (title, (truth, mean, error)) in zip(axes.flat, found.items(), strict=True):
-        ax.axhline(1, color="0.5", linestyle=":")
-        for name, (label, color, marker) in SHOWN.items():
-            center, half = mean[names.index(name)], error[names.index(name)]
-            style = {"color": color, "marker": marker, "markersize": 4}
-            ax.plot(SIZES, center, label=label, **style)
-            ax.fill_between(
-                SIZES, center - half, center + half, color=color, alpha=0.2, lw=0
-            )
-        ax.set(xscale="log", title=f"{title}, true value {truth:.4f}")
+        draw_ratios(ax, SIZES, MEASURES, mean, error)
+        ax.set(title=f"{title}, true value {truth:.4f}")
         ax.title.set_size(10)
         ax.set_ylim(max(0, ax.get_ylim()[0]), min(4, ax.get_ylim()[1]))
     for ax in axes[:, 0]:

@@ -17,7 +17,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from _estimators import DIVERGENCES, PEER, TITLES, Kept, runs
+from _estimators import DIVERGENCES, PEER, STYLES, TITLES, Kept, runs
 from _output import publish
 from _semisynthetic import DRAWS, tables, tasks
 from scipy.stats import rankdata, spearmanr, wilcoxon
@@ -382,8 +382,6 @@ def orders(measured):
         sharex="col",
         height_ratios=[len(BINARY_ROWS), len(MULTICLASS_ROWS)],
     )
-    markers = {"l1": "o", "l2": "s", "brier": "^"}
-    colors = {"l1": "tab:blue", "l2": "tab:green", "brier": "tab:orange"}
     for row, binary in zip(axes, (True, False), strict=True):
         kept = measured[binary]
         names = [
@@ -400,9 +398,7 @@ def orders(measured):
                     at.append(len(names) - i + shift)
                     found.append(ordering(kept, run, reading, divergence, counted))
             rho, error, pairs, _ = np.transpose(found)
-            style = dict(
-                marker=markers[divergence], color=colors[divergence], ms=5, ls="none"
-            )
+            style = dict(STYLES[divergence], ms=5, ls="none")
             row[0].errorbar(
                 rho, at, xerr=error, label=TITLES[divergence], lw=1, **style
             )

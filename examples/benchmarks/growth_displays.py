@@ -22,10 +22,10 @@ from _growth import (
     Contender,
     growth_lines,
     header,
-    two_classes,
     version_line,
 )
 from _output import publish
+from _samples import two_classes
 from sklearn.calibration import CalibrationDisplay
 
 from skcal import CalibrationErrorDisplay, ReliabilityDisplay

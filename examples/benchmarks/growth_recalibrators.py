@@ -23,11 +23,10 @@ from _growth import (
     Contender,
     growth_lines,
     header,
-    ten_classes,
-    two_classes,
     version_line,
 )
 from _output import publish
+from _samples import ten_classes, two_classes
 
 TWO = (
     "TemperatureScaling",

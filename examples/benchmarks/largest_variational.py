@@ -17,7 +17,7 @@ import sys
 import time
 
 import numpy as np
-from _estimators import DIVERGENCES, TITLES, Kept, runs
+from _estimators import DIVERGENCES, STYLES, TITLES, Kept, runs
 from _forecasts import BINARY, MODELS, MULTICLASS, QUICK, forecasts
 from _output import publish
 from _semisynthetic import MAX_TEST, Task
@@ -145,8 +145,6 @@ def draw(measured):
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    markers = {"l1": "o", "l2": "s", "brier": "^"}
-    colors = {"l1": "tab:blue", "l2": "tab:green", "brier": "tab:orange"}
     for ax, (binary, (values, _, tables)) in zip(axes, measured.items(), strict=True):
         names = measured_names(binary)
         at = np.arange(len(names), 0, -1)
@@ -156,12 +154,11 @@ def draw(measured):
                 rank,
                 at + shift,
                 xerr=error,
-                marker=markers[divergence],
-                color=colors[divergence],
                 ms=5,
                 lw=1,
                 ls="none",
                 label=TITLES[divergence],
+                **STYLES[divergence],
             )
         ax.axvline((len(names) + 1) / 2, color="0.5", lw=1, ls=":")
         ax.set_yticks(at, [NAMES[name] for name in names])

@@ -11,8 +11,9 @@ standard errors. This is the paper's size already, and takes ten seconds.
 
 import numpy as np
 from _output import publish
+from _ratios import binned, draw_ratios
 
-from skcal import binned_ece, make_forecasts, rank_ece
+from skcal import make_forecasts, rank_ece
 
 C = 0.2
 REPEATS = 50
@@ -22,22 +23,11 @@ SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)  # with M p
 M = 100
 
 
-def binned(n_bins):
-    return lambda y, p: binned_ece(y, p, n_bins=n_bins, norm="l2")
-
-
 MEASURES = {
     "rankECE": rank_ece,
     "10 bins": binned(10),
     "n^(1/2) bins": binned("sqrt"),
     "n / 10 bins": binned(lambda n: n // 10),
-}
-# Label in the figure, colour, marker.
-SHOWN = {
-    "rankECE": ("rankECE", "tab:red", "o"),
-    "10 bins": ("10 bins", "tab:blue", "s"),
-    "n^(1/2) bins": (r"$\sqrt{n}$ bins", "tab:orange", "v"),
-    "n / 10 bins": (r"$n/10$ bins", "tab:purple", "D"),
 }
 
 
@@ -111,20 +101,12 @@ def draw(panels):
     fig, axes = plt.subplots(
         1, 2, figsize=(9.5, 4.3), sharey=True, layout="constrained"
     )
-    names = list(MEASURES)
     for ax, (title, axis, values, mean, error) in zip(axes, panels, strict=True):
-        ax.axhline(1, color="0.5", linestyle=":")
         x = np.geomspace(values[0], values[-1], 200)
         curve = expected_ratio(N, x) if axis == "periods" else expected_ratio(x, M)
         ax.plot(x, curve, color="black", lw=1, ls="--", label="rankECE, expected")
-        for name, (label, color, marker) in SHOWN.items():
-            center, half = (part[:, names.index(name)] for part in (mean, error))
-            style = {"color": color, "marker": marker, "markersize": 4}
-            ax.plot(values, center, label=label, **style)
-            ax.fill_between(
-                values, center - half, center + half, color=color, alpha=0.2, lw=0
-            )
-        ax.set(xscale="log", title=title, xlabel=f"Number of {axis}")
+        draw_ratios(ax, values, MEASURES, mean.T, error.T)
+        ax.set(title=title, xlabel=f"Number of {axis}")
     axes[0].set_ylabel(r"Estimate / true $\ell_2$-ECE")
     handles, labels = axes[0].get_legend_handles_labels()
     order = [*range(1, len(labels)), 0]

@@ -22,18 +22,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import relplot
 from _output import publish
+from _samples import two_classes
 
 from skcal import ReliabilityDisplay
 
 ROUNDS = 3
-
-
-def sample(n, seed=0):
-    """Moderately overconfident forecasts spread over [0, 1], and outcomes."""
-    rng = np.random.default_rng(seed)
-    forecast = rng.beta(0.7, 0.7, size=n)
-    outcome = (rng.uniform(size=n) < 0.1 + 0.8 * forecast).astype(np.int64)
-    return outcome, forecast
 
 
 def seconds(draw):
@@ -61,7 +54,7 @@ def report():
     yield "\nProcessor time in turns: diagram with band, interval and rendering\n"
     yield f"{'rows':>12}{'skcal':>10}{'relplot':>10}   ratio"
     for n in (1_000, 50_000):
-        y, p = sample(n)
+        y, p = two_classes(n)
         draws = ours(y, p), theirs(y, p)
         for draw in draws:
             seconds(draw)  # warm caches and lazy imports
@@ -80,7 +73,7 @@ def report():
     }
     sizes = (50_000, 10_000_000)
     yield f"{'rows':<22}" + "".join(f"{n:>14,}" for n in sizes)
-    samples = [sample(n) for n in sizes]
+    samples = [two_classes(n) for n in sizes]
     for name, option in options.items():
         times = [seconds(ours(y, p, **option)) for y, p in samples]
         yield f"{name:<22}" + "".join(f"{taken:12.2f} s" for taken in times)

@@ -17,6 +17,7 @@ import tracemalloc
 import numpy as np
 import relplot
 from _output import publish
+from _samples import two_classes
 from _timing import race, shown
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
@@ -25,22 +26,13 @@ from sklearn.calibration import calibration_curve
 from skcal import binned_ece, rank_ece, smooth_ece
 from skcal._predictions import check_predictions
 
-
-def sample(n, seed=0):
-    """Moderately overconfident forecasts spread over [0, 1], and outcomes."""
-    rng = np.random.default_rng(seed)
-    forecast = rng.beta(0.7, 0.7, size=n)
-    outcome = (rng.uniform(size=n) < 0.1 + 0.8 * forecast).astype(np.int64)
-    return outcome, forecast
-
-
 # Time ---------------------------------------------------------------------------------
 
 
 def speed_lines():
     yield f"{'':<14}{'rows':>12}{'skcal':>10}  {'beside':<29}{'theirs':>10}"
     for n in (1_000, 10_000, 100_000, 1_000_000):
-        y, p = sample(n)
+        y, p = two_classes(n)
         y_float = y.astype(np.float64)
         yield speed_line(
             "smooth_ece",
@@ -49,12 +41,12 @@ def speed_lines():
             lambda: smooth_ece(y, p),  # noqa: B023
             lambda: relplot.smECE(p, y_float),  # noqa: B023
         )
-    y, p = sample(10_000_000)
+    y, p = two_classes(10_000_000)
     yield speed_line(
         "smooth_ece", p.size, "np.sort", lambda: smooth_ece(y, p), lambda: np.sort(p)
     )
     for n in (1_000_000, 10_000_000):
-        y, p = sample(n)
+        y, p = two_classes(n)
         yield speed_line(
             "rank_ece",
             n,
@@ -63,7 +55,7 @@ def speed_lines():
             lambda: np.argsort(p),  # noqa: B023
         )
     for n in (1_000, 1_000_000):
-        y, p = sample(n)
+        y, p = two_classes(n)
         yield speed_line(
             "binned_ece",
             n,
@@ -82,7 +74,7 @@ def speed_lines():
         from netcal.metrics import ECE
 
         for n in (1_000, 1_000_000):
-            y, p = sample(n)
+            y, p = two_classes(n)
             yield speed_line(
                 "binned_ece",
                 n,
@@ -105,7 +97,7 @@ def speed_line(name, n, peer, ours, theirs):
 
 
 def validation_lines():
-    y, p = sample(1_000)
+    y, p = two_classes(1_000)
     for measure in (smooth_ece, rank_ece, binned_ece):
         whole, check, ratio = race(
             lambda: measure(y, p),  # noqa: B023
@@ -123,7 +115,7 @@ def validation_lines():
 
 def memory_lines():
     n = 10_000_000
-    y, p = sample(n)
+    y, p = two_classes(n)
     inputs = {
         "float64": (y, p),
         "float32": (y, p.astype(np.float32)),

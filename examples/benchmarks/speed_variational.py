@@ -20,7 +20,7 @@ import warnings
 
 import numpy as np
 from _output import publish
-from scipy.special import softmax
+from _samples import many_classes, two_classes
 
 from skcal import (
     BetaCalibration,
@@ -34,15 +34,8 @@ from skcal import (
 PEER = "WS-CatBoost"
 
 
-def sample(n, n_classes=2, seed=0):
-    """Moderately overconfident forecasts, and outcomes."""
-    rng = np.random.default_rng(seed)
-    if n_classes == 2:
-        forecast = rng.beta(0.7, 0.7, size=n)
-        return (rng.uniform(size=n) < 0.1 + 0.8 * forecast).astype(int), forecast
-    z = 1.5 * rng.normal(size=(n, n_classes))
-    below = softmax(z / 1.5, axis=1).cumsum(axis=1)[:, :-1]
-    return (rng.uniform(size=(n, 1)) > below).sum(axis=1), softmax(z, axis=1)
+def sample(n, n_classes=2):
+    return two_classes(n) if n_classes == 2 else many_classes(n, n_classes)
 
 
 def fresh(name, n_classes, n):
