@@ -68,7 +68,7 @@ def smooth_ece(
     Returns
     -------
     error : float
-        Between 0 and 1, 0 is perfect. The value is accurate to about 1e-8 relative.
+        Between 0 and 1, 0 is perfect. The value is accurate to within 1e-7 relative.
 
     Raises
     ------

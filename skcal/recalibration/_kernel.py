@@ -88,7 +88,7 @@ class KernelCalibration(BaseRecalibrator):
     m rows cost m times the number of distinct training rows; memory stays flat. For
     two classes and more than 1,000 distinct scores the sums are taken on a grid in
     score, of training rows condensed to a few thousand points, in a time that hardly
-    depends on the number of rows: probabilities are then accurate to 1e-5 or better.
+    depends on the number of rows; the grid is finer than the kernels.
     For three classes or more an evenly spaced part of the rows chooses the bandwidth,
     where all of them would need more than 2e7 kernel values for each one tried.
 

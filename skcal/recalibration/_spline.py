@@ -97,8 +97,8 @@ class SplineCalibration(OneVsRestRecalibrator):
 
     More than 1,024 distinct scores are replaced, within each of some 250 narrow cells
     and for events and other rows apart, by two weighted points with the same first four
-    moments. That changes the loss by about 1e-10 and makes the fit's time nearly
-    independent of the number of rows.
+    moments. That hardly changes the loss and makes the fit's time nearly independent of
+    the number of rows.
 
     Equal scores get the base rate. So does every row, if no increasing curve is better,
     with a warning where the scores rank the labels in reverse.
